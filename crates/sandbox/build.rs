@@ -77,7 +77,7 @@ fn find_or_build() -> Result<PathBuf> {
     Ok(guest)
 }
 
-/// `NARROWS_GUEST_CACHE`, or `narrows/guest` in the user's cache directory.
+/// Returns `NARROWS_GUEST_CACHE`, or `narrows/guest` in the user's cache directory.
 fn cache() -> Result<PathBuf> {
     if let Some(directory) = env::var_os("NARROWS_GUEST_CACHE") {
         return Ok(directory.into());

@@ -1,18 +1,18 @@
-//! The configuration of Narrows: where it is, what it says, how commands change it, and how it is taken
-//! over from other clients. What is done with it, others know.
+//! The configuration of Narrows: its location, its settings, its edits by commands, and the import from
+//! other clients. Other crates apply the settings.
 //!
-//! Text becomes a tree of nodes that know their line, a section reads one table of it and collects
-//! what is wrong, and [`Config`] is what the rest of Narrows sees. Changes go through
-//! [`ConfigEdit`], which keeps the user's comments and formatting.
+//! Text is parsed to a tree of nodes that know their line, a section reads one table of it and collects
+//! the problems, and the rest of Narrows sees only the [`Config`]. Changes go through [`ConfigEdit`],
+//! which keeps the user's comments and formatting.
 //!
 //! | module | subject |
 //! |---|---|
-//! | `syntax` | from TOML and JSON to nodes, and what is wrong where |
-//! | `files` | files read and replaced whole, and locked meanwhile |
-//! | `places` | the directories of Narrows, and which file is the configuration |
-//! | `settings` | what each table says |
-//! | `edit` | changes of it: servers, rules; and rules read again |
-//! | `import` | the servers that other clients have |
+//! | `syntax` | from TOML and JSON to nodes, with the problems and their lines |
+//! | `files` | files that are read, locked, and replaced atomically |
+//! | `places` | the directories of Narrows, and the choice of the configuration file |
+//! | `settings` | the settings, table by table |
+//! | `edit` | edits of servers and rules, and reloading of rules |
+//! | `import` | the servers of other clients |
 
 mod edit;
 mod files;

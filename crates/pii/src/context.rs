@@ -1,4 +1,4 @@
-//! What stands around a value: the words before it, the label or key it has.
+//! The context of a value: the words before it, the label or key it has.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ const SHORT_TEXT: usize = 96;
 const LONGEST_ROW: usize = 512;
 const MOST_LINES_OF_A_HEAD: usize = 3;
 
-/// Whether something may begin here: it does not go on with a word before it. The letter of a
+/// Tells whether something may begin here: it does not go on with a word before it. The letter of a
 /// line break that is written out, as in JSON, is no part of a word.
 pub(crate) fn starts_word(bytes: &[u8], at: usize) -> bool {
     at == 0
@@ -23,7 +23,7 @@ pub(crate) fn starts_word(bytes: &[u8], at: usize) -> bool {
         || is_after_escape(bytes, at)
 }
 
-/// Whether `\n`, `\r` or `\t` stands before this place, written out.
+/// Tells whether `\n`, `\r` or `\t` stands before this place, written out.
 pub(crate) fn is_after_escape(bytes: &[u8], at: usize) -> bool {
     at >= 2 && bytes[at - 2] == b'\\' && b"nrt".contains(&bytes[at - 1])
 }
@@ -43,20 +43,20 @@ pub(crate) struct Text<'t> {
     pub(crate) str: &'t str,
     pub(crate) bytes: &'t [u8],
     pub(crate) hits: Vec<Hit>,
-    /// What all of its words say, and its key.
+    /// The cues of all its words, and of its key.
     pub(crate) cues: Cues,
     /// What the key says, if there is one.
     pub(crate) key: Option<Around>,
     pub(crate) among_personal: bool,
 }
 
-/// What the words around a value say.
+/// The cues of the words around a value.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Around {
     pub(crate) all: Cues,
     /// The nearest word.
     pub(crate) nearest: Cues,
-    /// It is a label or a key that says something: `phone: …`, not just words before.
+    /// Whether a label or a key says it: `phone: …`, not just words before.
     pub(crate) label: bool,
 }
 
@@ -65,13 +65,14 @@ impl Around {
         self.all.any(cues)
     }
 
-    /// Words for what has numbers, and none for what people have: `part no`, not `card no`.
+    /// Tells whether the words are for what has numbers, and none for what people have: `part no`, not
+    /// `card no`.
     pub(crate) fn is_of_things(&self) -> bool {
         self.says(Cues::THING | Cues::GOODS | Cues::VERSION)
             && !self.says(Cues::PERSONAL | Cues::CALL)
     }
 
-    /// A label that names a number of another kind: `order_id`, not `order_phone`.
+    /// Tells whether a label names a number of another kind: `order_id`, not `order_phone`.
     pub(crate) fn is_label_of_count(&self) -> bool {
         self.label && self.nearest.any(Cues::COUNT | Cues::VERSION)
     }
@@ -106,7 +107,7 @@ impl<'t> Text<'t> {
         }
     }
 
-    /// The cues within a range, from left to right.
+    /// Returns the cues within a range, from left to right.
     pub(crate) fn cues_in(&self, range: Range<usize>) -> impl Iterator<Item = (&Hit, Cues)> {
         let first = self.hits.partition_point(|hit| hit.start < range.start);
         self.hits[first..].iter().take_while(move |hit| hit.end <= range.end).filter_map(|hit| {
@@ -117,7 +118,7 @@ impl<'t> Text<'t> {
         })
     }
 
-    /// What the words within a range say together.
+    /// Returns what the words within a range say together.
     pub(crate) fn sum(&self, range: Range<usize>, label: bool) -> Around {
         let mut around = Around::default();
         for (_, cues) in self.cues_in(range) {
@@ -126,7 +127,7 @@ impl<'t> Text<'t> {
         around
     }
 
-    /// What stands before a value. Its label decides if it has one; else the words before it.
+    /// Returns what stands before a value. Its label decides if it has one; else the words before it.
     pub(crate) fn before(&self, start: usize) -> Around {
         if !self.cues.any(Cues::OF_NUMBERS) {
             return Around::default();
@@ -140,7 +141,7 @@ impl<'t> Text<'t> {
         self.sum(self.words_before(start), false)
     }
 
-    /// What the word right after a value says: `555-0100 (mobile)`.
+    /// Returns what the word right after a value says: `555-0100 (mobile)`.
     pub(crate) fn after(&self, end: usize) -> Cues {
         let gap = self.bytes[end..].iter().take(3).take_while(|b| b" -(,/".contains(b)).count();
         self.hits[self.hits.partition_point(|hit| hit.start < end + gap)..]
@@ -152,8 +153,8 @@ impl<'t> Text<'t> {
             })
     }
 
-    /// The name of the column that a value stands in, if the text is a table with a line of names:
-    /// one of its first lines has as many separators as the line of the value.
+    /// Returns what the name of a value's column says, if the text is a table with a line of names: one
+    /// of its first lines has as many separators as the line of the value.
     pub(crate) fn column(&self, start: usize) -> Option<Around> {
         let floor = start.saturating_sub(LONGEST_ROW);
         let row = floor + memrchr(b'\n', &self.bytes[floor..start])? + 1;
@@ -177,7 +178,7 @@ impl<'t> Text<'t> {
         None
     }
 
-    /// The label right before a value, as in `"phone": "`, `phone=`, `my phone: ` or `<phone>`.
+    /// Returns the label right before a value, as in `"phone": "`, `phone=`, `my phone: ` or `<phone>`.
     pub(crate) fn label_before(&self, start: usize) -> Option<Range<usize>> {
         let floor = start.saturating_sub(REACH);
         let back = |mut at: usize, skipped: &[u8]| {
@@ -198,7 +199,7 @@ impl<'t> Text<'t> {
         (begin < end).then_some(begin..end)
     }
 
-    /// The words before a value that may speak of it: of the same line, up to another number or
+    /// Returns the words before a value that may speak of it: of the same line, up to another number or
     /// the end of what they belong to.
     fn words_before(&self, start: usize) -> Range<usize> {
         let floor = start.saturating_sub(REACH);

@@ -36,7 +36,7 @@ pub fn pii(data: &[u8]) {
     check_private_key(&BUILT_IN, bytes, size);
 }
 
-/// All that is built in.
+/// A scanner for all built-in kinds.
 static BUILT_IN: LazyLock<Scanner> =
     LazyLock::new(|| Scanner::new(&Settings::default()).expect("the default settings"));
 
@@ -80,7 +80,7 @@ fn check_text(scanner: &Scanner, text: &str, keep_last: usize) -> String {
     protected
 }
 
-/// A stream says what is said of the whole text, in pieces of any size and line by line.
+/// Checks that a stream says what is said of the whole text, in pieces of any size and line by line.
 fn check_stream(scanner: &Scanner, text: &str, size: usize, keep_last: usize, protected: &str) {
     let is_whole = text.lines().all(|line| line.len() < MAX_WHOLE_LINE)
         // What begins like a private key and does not go on like one is let go by a stream, which
@@ -94,7 +94,7 @@ fn check_stream(scanner: &Scanner, text: &str, size: usize, keep_last: usize, pr
     }
 }
 
-/// What a stream of these pieces gives. It comes back exactly, and little of it is held back.
+/// Returns what a stream of these pieces gives. It comes back exactly, and little of it is held back.
 fn streamed(scanner: &Scanner, pieces: &[&str], keep_last: usize) -> String {
     let mut vault = Vault::new(keep_last);
     let mut stream = Stream::new();
@@ -123,7 +123,7 @@ fn in_pieces(mut text: &str, size: usize) -> Vec<&str> {
     pieces
 }
 
-/// A private key is one token, whatever its last line looks like and wherever it is cut.
+/// Checks that a private key is one token, whatever its last line looks like and wherever it is cut.
 fn check_private_key(scanner: &Scanner, bytes: &[u8], size: usize) {
     const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const LINE: usize = 64;
@@ -145,7 +145,7 @@ fn check_private_key(scanner: &Scanner, bytes: &[u8], size: usize) {
     }
 }
 
-/// The text as JSON (if it is), and as keys, texts and a number of JSON: all of it comes back.
+/// Checks the text as JSON (if it is), and as keys, texts and a number of JSON: all of it comes back.
 fn check_json(scanner: &Scanner, text: &str, keep_last: usize) {
     let (key, value) = text.split_at(text.floor_char_boundary(text.len() / 2));
     let digits: String = text.chars().filter(char::is_ascii_digit).take(16).collect();

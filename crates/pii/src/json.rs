@@ -1,4 +1,4 @@
-//! Putting tokens in place of values, in JSON of any nesting, with its keys as context.
+//! Puts tokens in place of values, in JSON of any nesting, with its keys as context.
 
 use std::collections::HashMap;
 
@@ -13,12 +13,12 @@ use crate::{
     token::Form,
 };
 
-/// The keys of so many different names are remembered. More would be values, not names.
+/// How many different keys are remembered. More would be values, not names.
 const MAX_KEYS: usize = 4096;
 
 impl Scanner {
-    /// Puts tokens in place of what is found in texts, keys and whole numbers. A number becomes
-    /// the text of its token, and comes back as a number. Says whether something changed.
+    /// Puts tokens in place of what is found in texts, keys and whole numbers. A number becomes the
+    /// text of its token, and comes back as a number. Tells whether something changed.
     pub fn protect_json(&self, value: &mut Value, tokens: &mut dyn Tokens) -> bool {
         View::from(self).protect_json(value, tokens)
     }
@@ -39,13 +39,13 @@ struct Walk<'a> {
     keys: HashMap<String, Key>,
 }
 
-/// What is known about a key.
+/// A key, with what it says about its value.
 #[derive(Clone, Copy)]
 struct Key {
     around: Around,
-    /// It says nothing without what it belongs to.
+    /// Whether it says nothing without what it belongs to.
     vague: bool,
-    /// There is something personal in the key itself.
+    /// Whether there is something personal in the key itself.
     tainted: bool,
 }
 
@@ -86,8 +86,9 @@ impl Walk<'_> {
         replace(text, &found, self.tokens).into_owned_if_changed()
     }
 
-    /// Only whole numbers are looked at, also those that are written with a point: they come back
-    /// exactly, and no other is personal. Nor is a short one under a key that says nothing.
+    /// Returns the token of a number, if it is personal. Only whole numbers are looked at, also those
+    /// that are written with a point: they come back exactly, and no other is personal. Nor is a short
+    /// one under a key that says nothing.
     fn number(&mut self, value: &Value, place: Place) -> Option<String> {
         const TWELVE_DIGITS: u64 = 100_000_000_000;
         let number = value.as_u64().or_else(|| whole(value.as_f64()?))?;
@@ -148,7 +149,7 @@ impl Walk<'_> {
     }
 }
 
-/// The whole number that a float is, if it is one and has all its digits.
+/// Returns the whole number that a float is, if it is one and has all its digits.
 fn whole(number: f64) -> Option<u64> {
     const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
     let is_whole = number.fract() == 0.0 && (0.0..=MAX_EXACT).contains(&number);
@@ -180,10 +181,10 @@ const VAGUE: [&str; 22] = [
     "const",
     "example",
 ];
-/// What schemas say of values says nothing about whose they are.
+/// The types of values in schemas, which say nothing about whose they are.
 const TYPES: [&str; 6] = ["string", "integer", "number", "object", "array", "boolean"];
 
-/// What `{"type": "email", "value": …}` says of its value.
+/// Returns what `{"type": "email", "value": …}` says of its value.
 fn description(fields: &Map<String, Value>) -> Option<String> {
     ["type", "kind", "label", "field", "key", "name"]
         .iter()

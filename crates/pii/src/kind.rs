@@ -1,4 +1,4 @@
-//! What can be found.
+//! The kinds of what can be found.
 
 use std::{fmt, sync::Arc};
 
@@ -66,7 +66,7 @@ const NAMES: [&str; 15] = [
     "PERSON",
 ];
 
-/// The names of the built-in kinds, as they stand in settings and tokens.
+/// Returns the names of the built-in kinds, as they stand in settings and tokens.
 pub fn kinds() -> &'static [&'static str] {
     &NAMES
 }
@@ -86,7 +86,7 @@ impl Kind {
         Self(Name::Custom(name))
     }
 
-    /// The name, as it stands in settings and tokens.
+    /// Returns the name, as it stands in settings and tokens.
     pub fn as_str(&self) -> &str {
         match &self.0 {
             Name::Builtin(builtin) => builtin.name(),
@@ -94,8 +94,8 @@ impl Kind {
         }
     }
 
-    /// Where two findings overlap the smaller rank names both. The user's own kinds come first:
-    /// whoever writes one knows better than we do.
+    /// Returns the rank: where two findings overlap the smaller one names both. The user's own kinds
+    /// come first: whoever writes one knows better than we do.
     pub(crate) fn rank(&self) -> u8 {
         match &self.0 {
             Name::Builtin(builtin) => *builtin as u8 + 1,

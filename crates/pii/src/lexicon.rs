@@ -9,7 +9,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use crate::{context::is_after_escape, detect::SECRETS};
 
-/// What words say about what stands beside them.
+/// A set of cues: what words say about what stands beside them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cues(u32);
 
@@ -68,7 +68,7 @@ impl Cues {
             | Self::EMAIL.0,
     );
 
-    /// What may change how a number is read.
+    /// The cues that may change how a number is read.
     pub(crate) const OF_NUMBERS: Self = Self(
         Self::PHONE.0
             | Self::CALL.0
@@ -82,7 +82,7 @@ impl Cues {
             | Self::GOODS.0,
     );
 
-    /// What tells a value by its label alone.
+    /// The cues that tell a value by its label alone.
     pub(crate) const OF_LABELS: Self = Self(
         Self::PASSWORD.0
             | Self::SECRET.0
@@ -110,7 +110,7 @@ impl BitOrAssign for Cues {
     }
 }
 
-/// What a word is.
+/// The meaning of a word in the lexicon.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Word {
     Cue(Cues),
@@ -249,7 +249,7 @@ static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
     Lexicon { automaton, words: entries.into_iter().map(|(_, word)| word).collect() }
 });
 
-/// The words of a text, from left to right, without those inside of longer ones. Cues are whole
+/// Finds the words of a text, from left to right, without those inside of longer ones. Cues are whole
 /// words, also inside of `snake_case` and `camelCase`; the others are as they come.
 ///
 /// All matches are looked at: of `accessToken` a search that takes the first would find `st`.

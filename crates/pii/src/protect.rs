@@ -1,4 +1,4 @@
-//! Putting tokens in place of values, in text.
+//! Puts tokens in place of values, in text.
 
 use std::borrow::Cow;
 
@@ -7,14 +7,14 @@ use crate::{
     token::Form,
 };
 
-/// Whoever keeps the values, and gives a token for each.
+/// The keeper of values, which gives a token for each.
 pub trait Tokens {
-    /// The token of a value that was found. Called once for each place.
+    /// Returns the token of a value that was found. Called once for each place.
     fn token(&mut self, kind: &str, value: &str, form: Form) -> String;
 }
 
 impl Scanner {
-    /// The text with tokens in place of what was found. `key` is the JSON key that the text
+    /// Returns the text with tokens in place of what was found. `key` is the JSON key that the text
     /// stands under.
     pub fn protect<'t>(
         &self,

@@ -1,4 +1,4 @@
-//! Putting values back in place of their tokens.
+//! Puts values back in place of their tokens.
 
 use std::borrow::Cow;
 
@@ -36,8 +36,8 @@ pub fn reveal<'t>(
     Cow::Owned(out)
 }
 
-/// The same in all texts and keys of a JSON value. Text that is nothing but the token of a number
-/// becomes that number. Says whether something changed.
+/// Does the same in all texts and keys of a JSON value. Text that is nothing but the token of a number
+/// becomes that number. Tells whether something changed.
 pub fn reveal_json(
     value: &mut Value,
     lookup: &mut dyn FnMut(Token<'_>) -> Option<Revealed>,
@@ -105,7 +105,7 @@ pub(crate) fn rename_keys(
     true
 }
 
-/// What a text was changed to, if it was.
+/// A text that may have been changed.
 pub(crate) trait IfChanged {
     fn into_owned_if_changed(self) -> Option<String>;
 }

@@ -1,4 +1,4 @@
-//! The scanner: from settings and a text to what was found in it.
+//! The scanner, which finds in a text what its settings ask for.
 
 use std::{fmt, ops::Range, sync::Arc};
 
@@ -14,15 +14,15 @@ use crate::{
     token::{is_name, tokens_in},
 };
 
-/// Something that was found, and where.
+/// A finding: its kind, and where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     pub kind: Kind,
-    /// In bytes, on the borders of characters.
+    /// The range in bytes, on the borders of characters.
     pub range: Range<usize>,
 }
 
-/// Finds personal data and secrets. Made once, used by all.
+/// A finder of personal data and secrets. Made once, used by all.
 #[derive(Debug)]
 pub struct Scanner {
     on: [bool; Builtin::ALL.len()],
@@ -47,7 +47,7 @@ impl fmt::Debug for OwnKind {
 }
 
 impl Scanner {
-    /// A scanner for what the settings ask for.
+    /// Creates a scanner for what the settings ask for.
     pub fn new(settings: &Settings) -> Result<Self, SettingsError> {
         let custom = settings.custom.iter().map(own_kind).collect::<Result<Vec<_>, _>>()?;
         let known = |name: &str| {
@@ -68,13 +68,13 @@ impl Scanner {
         })
     }
 
-    /// What is in the text, sorted and without overlaps. `key` is the JSON key that the text
+    /// Finds what is in the text, sorted and without overlaps. `key` is the JSON key that the text
     /// stands under.
     pub fn find(&self, text: &str, key: Option<&str>) -> Vec<Found> {
         View::from(self).find(text, key)
     }
 
-    /// The same scanner without the kinds that `skip` names, for exceptions.
+    /// Returns the same scanner without the kinds that `skip` names, for exceptions.
     pub fn with<'a>(&'a self, skip: &'a dyn Fn(&str) -> bool) -> View<'a> {
         View { scanner: self, skip: Some(skip) }
     }
@@ -130,7 +130,7 @@ impl View<'_> {
         merge(found)
     }
 
-    /// Whether the user has kinds of their own, of which nothing is known.
+    /// Tells whether the user has kinds of their own, of which nothing is known.
     pub(crate) fn has_own_kinds(&self) -> bool {
         !self.scanner.custom.is_empty()
     }
@@ -199,15 +199,15 @@ impl OwnKind {
     }
 }
 
-/// Whether neither side of the range continues a word.
+/// Tells whether neither side of the range continues a word.
 fn stands_alone(text: &str, range: &Range<usize>) -> bool {
     let continues = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     !continues(text[..range.start].chars().next_back())
         && !continues(text[range.end..].chars().next())
 }
 
-/// The parts of a finding that are beside the tokens of the text, which stay as they are. Signs
-/// alone say nothing, and stay too.
+/// Returns the parts of a finding that are beside the tokens of the text, which stay as they are. Parts
+/// without a letter or digit say nothing, and stay too.
 fn beside_tokens(text: &str, tokens: &[Range<usize>], found: Found) -> Vec<Found> {
     let mut start = found.range.start;
     let next = tokens.partition_point(|token| token.end <= start);
@@ -225,7 +225,7 @@ fn beside_tokens(text: &str, tokens: &[Range<usize>], found: Found) -> Vec<Found
     parts.into_iter().map(|range| Found { kind: found.kind.clone(), range }).collect()
 }
 
-/// Makes one of those that overlap, so that no part of any stays readable. What holds the other
+/// Merges findings that overlap, so that no part of any stays readable. The one that holds the other
 /// names both; else the stronger kind does.
 fn merge(mut found: Vec<Found>) -> Vec<Found> {
     found.sort_by_key(|found| (found.range.start, found.kind.rank()));

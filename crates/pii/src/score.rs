@@ -28,7 +28,7 @@ pub struct Span {
     pub end_position: usize,
 }
 
-/// What came out.
+/// The result of scoring a scanner.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Score {
     pub texts: usize,
@@ -41,7 +41,7 @@ pub struct Score {
 }
 
 impl Score {
-    /// The part of the labels that leaked.
+    /// Returns the part of the labels that leaked.
     pub fn leak_rate(&self) -> f64 {
         ratio(self.leaks, self.micro.right + self.micro.missed)
     }
@@ -66,7 +66,7 @@ impl Tally {
     }
 }
 
-/// Of nothing, all is right.
+/// Returns a part of a whole. Of nothing, all is right.
 fn ratio(part: usize, whole: usize) -> f64 {
     if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
 }
@@ -129,7 +129,7 @@ fn half_overlaps(a: &Range<usize>, b: &Range<usize>) -> bool {
     overlap(a, b) * 2 >= a.len().max(b.len())
 }
 
-/// The labels of a text that we have a kind for, in bytes.
+/// Returns the labels of a text that we have a kind for, in bytes.
 fn labels(sample: &Sample) -> Vec<(&'static str, Range<usize>)> {
     let mut borders: Vec<_> = sample.full_text.char_indices().map(|(place, _)| place).collect();
     borders.push(sample.full_text.len());
@@ -143,7 +143,7 @@ fn labels(sample: &Sample) -> Vec<(&'static str, Range<usize>)> {
         .collect()
 }
 
-/// The name that we have for a label of the data sets.
+/// Returns the name that we have for a label of the data sets.
 fn our_kind(label: &str) -> Option<&'static str> {
     Some(match label {
         "EMAIL" | "EMAIL_ADDRESS" => "EMAIL",

@@ -1,4 +1,4 @@
-//! What is looked for.
+//! Settings of what a scanner looks for.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::kind::kinds;
 
-/// What a scanner looks for. By default: all built-in kinds, nothing else.
+/// The settings of a scanner. By default it looks for all built-in kinds, and nothing else.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// What is different from the default, by the name of a kind.
+    /// The kinds whose settings differ from the default, by name.
     pub kinds: BTreeMap<String, KindSettings>,
     /// Kinds of the user's own.
     pub custom: Vec<Custom>,
@@ -20,19 +20,19 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// How many of the last characters of a value of this kind stay readable in its token.
+    /// Returns how many of the last characters of a value of this kind stay readable in its token.
     pub fn keep_last(&self, kind: &str) -> usize {
         self.kinds.get(kind).map_or(0, |settings| settings.keep_last)
     }
 }
 
-/// One kind.
+/// The settings of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct KindSettings {
     /// Whether it is looked for.
     pub on: bool,
-    /// So many of the last characters stay readable in the token.
+    /// How many of the last characters stay readable in the token.
     pub keep_last: usize,
 }
 
@@ -47,11 +47,11 @@ impl Default for KindSettings {
 pub struct Custom {
     /// Its name: capital letters, digits and underscores.
     pub kind: String,
-    /// What it looks like.
+    /// How its values are found.
     pub pattern: CustomPattern,
 }
 
-/// What a kind of the user's own looks like.
+/// The pattern of a kind of the user's own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CustomPattern {
@@ -66,14 +66,14 @@ pub enum CustomPattern {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Urls {
-    /// Those with a user or a password in them.
+    /// Only those with a user or a password in them.
     #[default]
     WithCredentials,
     /// All of them. This is how public data sets are labelled, so scores are measured with it.
     All,
 }
 
-/// Settings that cannot be followed.
+/// The reason why settings cannot be followed.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     #[error("unknown kind of personal data `{name}`: use one of {}, or define it under custom", kinds().join(", "))]

@@ -1,4 +1,4 @@
-//! The same for output that comes in pieces, when a value may be split between two of them.
+//! Protects output that comes in pieces, when a value may be split between two of them.
 //!
 //! Nothing is found across lines, so whole lines can go out at once. What is held back is the
 //! line that is still being written, and a private key until its end. Of a very long line the
@@ -15,25 +15,25 @@ use crate::{
 
 /// A line longer than this goes out in parts.
 const MAX_LINE_LEN: usize = 8 * 1024;
-/// So much of the end of a long line stays: what is found there may look different once more of
-/// it is known.
+/// How much of the end of a long line stays: what is found there may look different once more of it is
+/// known.
 const UNSETTLED: usize = 1024;
-/// So much of what went out of a line is kept as context.
+/// How much of what went out of a line is kept as context.
 const CONTEXT: usize = 256;
-/// After a part of a line could not go out, so much more has to come before it is tried again.
+/// How much more has to come, after a part of a line could not go out, before it is tried again.
 const PATIENCE: usize = 4 * 1024;
-/// Nothing is held back beyond this, not even a private key or a value that does not end.
+/// The most that is held back, even of a private key or a value that does not end.
 const MAX_HELD: usize = 64 * 1024;
 
-/// Output that comes in pieces.
+/// Output that comes in pieces, and what is held back of it.
 #[derive(Debug, Default)]
 pub struct Stream {
-    /// What went out already of this line, and what is held back after it.
+    /// The part of this line that went out already, and what is held back after it.
     held: String,
     sent: usize,
-    /// A private key has begun in what is held, and not ended.
+    /// Whether a private key has begun in what is held, and not ended.
     in_key: bool,
-    /// So much of a line has to be there before a part of it is tried again.
+    /// How much of a line has to be there before a part of it is tried again.
     wait: usize,
 }
 
@@ -42,7 +42,7 @@ impl Stream {
         Self::default()
     }
 
-    /// Takes more text, and gives what can go out.
+    /// Takes more text, and returns what can go out.
     pub fn push<'a>(
         &mut self,
         scanner: impl Into<View<'a>>,
@@ -64,7 +64,7 @@ impl Stream {
         out
     }
 
-    /// Gives the rest.
+    /// Returns the rest, with tokens in it.
     pub fn finish<'a>(&mut self, scanner: impl Into<View<'a>>, tokens: &mut dyn Tokens) -> String {
         self.in_key = false;
         self.send(scanner.into(), self.held.len(), tokens)
@@ -103,10 +103,10 @@ impl Stream {
         self.send(view, cut, tokens)
     }
 
-    /// Sends what is held up to `cut`.
+    /// Returns what is held up to `cut`, with tokens in it.
     fn send(&mut self, view: View<'_>, cut: usize, tokens: &mut dyn Tokens) -> String {
-        // What is found in all that is known, not only in what is sent: a value is not taken for
-        // another because its end is missing.
+        // Searches all that is known, not only what is sent: a value is not taken for another because
+        // its end is missing.
         let line_end =
             memrchr(b'\n', &self.held.as_bytes()[..cut]).map_or(0, |newline| newline + 1);
         let known = if line_end == cut { cut } else { self.held.len() };
@@ -124,12 +124,12 @@ impl Stream {
     }
 }
 
-/// The border of a character at or before `at`.
+/// Returns the border of a character at or before `at`.
 fn floor(text: &str, at: usize) -> usize {
     (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// Whether this byte may be a part of the body of a private key.
+/// Tells whether this byte may be a part of the body of a private key.
 fn continues_key(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"+/=\r\n".contains(&byte)
 }

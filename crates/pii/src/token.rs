@@ -1,4 +1,4 @@
-//! Tokens: what stands in place of a value.
+//! Tokens, which stand in place of values.
 //!
 //! `[EMAIL_k3v7q2m5xw4a]` is a kind and twelve characters of a keyed hash, so that the same value
 //! has the same token, and nobody without the key can try values. With the last characters kept
@@ -17,7 +17,7 @@ const MAX_KIND_LEN: usize = 32;
 /// More than this is never readable in a token.
 const MAX_SHOWN_LEN: usize = 16;
 
-/// What a value was in the JSON it came from.
+/// The form of a value in the JSON that it came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
     /// Text, or a part of it.
@@ -26,19 +26,19 @@ pub enum Form {
     Number,
 }
 
-/// Makes tokens with one key.
+/// A maker of tokens with one key.
 #[derive(Clone, Debug)]
 pub struct TokenMaker {
     key: hmac::Key,
 }
 
 impl TokenMaker {
-    /// The same key gives the same tokens.
+    /// Creates a maker. The same key gives the same tokens.
     pub fn new(key: &[u8; 32]) -> Self {
         Self { key: hmac::Key::new(hmac::HMAC_SHA256, key) }
     }
 
-    /// The token of a value. `keep_last` of its characters stay readable, but never more than
+    /// Returns the token of a value. `keep_last` of its characters stay readable, but never more than
     /// half of them; what is neither a letter nor a digit of ASCII shows as `*`.
     pub fn token(&self, kind: &str, value: &str, form: Form, keep_last: usize) -> String {
         let fingerprint = self.fingerprint(kind, value, form);
@@ -58,13 +58,13 @@ impl TokenMaker {
         token
     }
 
-    /// Whether a token is one that this key makes for a value, however much of it stays readable.
+    /// Tells whether a token is one that this key makes for a value, however much of it stays readable.
     pub fn made(&self, token: &Token<'_>, value: &str, form: Form) -> bool {
         let fingerprint = self.fingerprint(token.kind, value, form);
         (0..ID_LENGTH).map(|place| base32_digit(&fingerprint, place)).eq(token.id.bytes())
     }
 
-    /// What identifies a value under this key, without saying anything about it. The characters
+    /// Returns what identifies a value under this key, without saying anything about it. The characters
     /// of the token are its beginning.
     pub fn fingerprint(&self, kind: &str, value: &str, form: Form) -> [u8; 16] {
         let mut context = hmac::Context::with_key(&self.key);
@@ -91,7 +91,7 @@ fn base32_digit(bytes: &[u8], place: usize) -> u8 {
 /// A token as it stands in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token<'t> {
-    /// All of it, with its brackets.
+    /// The whole token, with its brackets.
     pub text: &'t str,
     /// The name of its kind.
     pub kind: &'t str,
@@ -101,12 +101,12 @@ pub struct Token<'t> {
     pub range: Range<usize>,
 }
 
-/// The tokens of a text, whoever made them, from left to right.
+/// Finds the tokens of a text, whoever made them, from left to right.
 pub fn tokens_in(text: &str) -> impl Iterator<Item = Token<'_>> {
     memchr_iter(b'[', text.as_bytes()).filter_map(move |start| token_at(text, start))
 }
 
-/// The token that starts with the bracket at `start`, if it is one.
+/// Returns the token that starts with the bracket at `start`, if it is one.
 fn token_at(text: &str, start: usize) -> Option<Token<'_>> {
     let bytes = text.as_bytes();
     let inside = start + 1;
@@ -150,7 +150,7 @@ fn token_at(text: &str, start: usize) -> Option<Token<'_>> {
     })
 }
 
-/// Whether a kind of this name can be read back out of a token.
+/// Tells whether a kind of this name can be read back out of a token.
 pub(crate) fn is_name(name: &str) -> bool {
     (2..=MAX_KIND_LEN).contains(&name.len())
         && name.starts_with(|c: char| c.is_ascii_uppercase())

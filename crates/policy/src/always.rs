@@ -1,22 +1,22 @@
-//! The rule for a tool that a person allows for good.
+//! The rule that is written when a person answers "always allow" for a tool.
 
 use super::{
     ask::{Action, Reason},
     settings::Rule,
 };
 
-/// A rule that allows a tool, and where it has to stand: the first rule that fits decides, so it goes
-/// just before the one that asks. Those before that one, such as one that denies, still come first.
+/// A rule that allows a tool, and its place in the list. The first rule that fits decides, so it goes
+/// just before the rule that asks. Rules before that one, such as one that denies, still come first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AlwaysRule {
     pub rule: Rule,
-    /// The rule that asks; none if no rule fits, and then this one is the last.
+    /// The name of the rule that asks; none if no rule fits the call, and then the new rule is the last.
     pub before: Option<String>,
 }
 
 impl AlwaysRule {
     /// Returns the rule that allows a principal to call `server.tool` without asking, or none if no rule
-    /// can say it: flow rules know no exceptions, and names with `*` in them would fit others too.
+    /// can express that: flow rules have no exceptions, and a name with `*` in it would fit others too.
     pub fn new<'a>(
         principal: &str,
         tool: &str,

@@ -1,4 +1,4 @@
-//! Times and sizes, as people read them.
+//! Times and sizes in units that people read.
 
 use std::time::Duration;
 

@@ -1,25 +1,26 @@
-//! What is asked before a call, and the answer.
+//! The question that the broker asks before a call, and the answer.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What a rule does with a call.
+/// The effect of a rule on a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
     Allow,
     Deny,
-    /// A person decides, each time.
+    /// A person decides about each call.
     Confirm,
 }
 
 impl Action {
-    /// As the configuration writes them.
+    /// The actions by their words in the configuration.
     pub const WORDS: [(&'static str, Self); 3] =
         [("allow", Self::Allow), ("deny", Self::Deny), ("confirm", Self::Confirm)];
 }
 
-/// What a tool says about itself. Its server wrote that, so a rule that must hold names the tool.
+/// The claims of a tool about itself. Its server wrote them, so a rule that must hold has to name the
+/// tool instead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hints {
     pub read_only: Option<bool>,
@@ -27,24 +28,24 @@ pub struct Hints {
 }
 
 impl Hints {
-    /// The hints in the definition of a tool, as its server wrote it.
+    /// Reads the hints in the definition of a tool, as its server wrote it.
     pub fn of(tool: &Value) -> Self {
         let hint = |name| tool.get("annotations")?.get(name)?.as_bool();
         Self { read_only: hint("readOnlyHint"), destructive: hint("destructiveHint") }
     }
 
-    /// Whether a call may change something. A tool that does not say counts as one that does.
+    /// Tells whether a call may change something. A tool without the hint counts as one that does.
     pub fn writes(self) -> bool {
         self.read_only != Some(true)
     }
 
-    /// Whether it says of itself that it destroys.
+    /// Tells whether the tool says of itself that it destroys.
     pub fn destroys(self) -> bool {
         self.destructive == Some(true)
     }
 }
 
-/// A call, before it is made.
+/// A call that is about to be made, as far as rules look at it.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask<'a> {
     pub principal: &'a str,
@@ -54,22 +55,22 @@ pub struct Ask<'a> {
     pub arguments: &'a Map<String, Value>,
 }
 
-/// What becomes of a call.
+/// The decision on a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
     pub action: Action,
-    /// The rule that decided; none if no rule fits.
+    /// The name of the rule that decided; none if no rule fits.
     pub rule: Option<String>,
-    /// That rule names tools, and this is one of them. A level that allows only tools that read
-    /// takes this for an exception.
+    /// Whether the rule names tools, this one among them. A level that allows only tools that read makes
+    /// an exception for a tool that is allowed by name.
     pub named: bool,
-    /// A sentence for the caller that says what to do, or for the person why they are asked. Empty if
-    /// the call is allowed.
+    /// A sentence that tells the caller what to do, or the person why they are asked. Empty if the call
+    /// is allowed.
     pub why: String,
 }
 
 impl Decision {
-    /// Why a person is asked, if one is.
+    /// Returns the reason for which a person is asked, if this decision asks one.
     pub fn reason(&self) -> Reason {
         match &self.rule {
             Some(rule) => Reason::Rule(rule.clone()),
@@ -78,24 +79,24 @@ impl Decision {
     }
 }
 
-/// Why a person is asked about a call. A yes for more than one call covers those that are asked about
-/// for the same reasons.
+/// The reason for which a person is asked about a call. An approval for more than one call covers the
+/// calls with the same reasons.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// A rule wants it.
+    /// A rule with the action `confirm`, by its name.
     Rule(String),
     /// The tool says that it destroys, and no rule fits.
     Destructive,
-    /// A flow rule wants it, because of what was read before.
+    /// A flow rule, by its name, because of data that was read before.
     Flow(String),
-    /// The model would read what tokens stand for.
+    /// The model would read the personal data that tokens stand for.
     Restore,
 }
 
-/// Why a tool that a program names would be refused, whatever its arguments.
+/// The refusal of a tool that a program names, whatever its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denial {
-    /// A sentence: what refuses it, and what to do.
+    /// A sentence that says what refuses the tool, and what to do.
     pub why: String,
 }

@@ -1,4 +1,4 @@
-//! The three levels that are always there.
+//! The three builtin levels.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,8 +19,8 @@ pub(super) const HARDENED: &str = "hardened";
 const KIB: usize = 1024;
 const MIB: u64 = 1024 * 1024;
 
-/// Modules for work on data. What reaches the system, other modules by name, or the interpreter
-/// itself (`os`, `sys`, `importlib`, `inspect`, `pickle`, `ctypes`) is not among them.
+/// Modules for work on data. Modules that reach the system, other modules by name, or the interpreter
+/// itself (`os`, `sys`, `importlib`, `inspect`, `pickle`, `ctypes`) are not among them.
 pub(super) const DATA_MODULES: [&str; 48] = [
     "__future__",
     "abc",
@@ -72,7 +72,7 @@ pub(super) const DATA_MODULES: [&str; 48] = [
     "zoneinfo",
 ];
 
-/// For one's own machine: room for anything.
+/// Returns the level for one's own machine, with generous limits.
 fn development() -> Level {
     Level {
         name: DEVELOPMENT.to_owned(),
@@ -106,7 +106,7 @@ fn production() -> Level {
     }
 }
 
-/// For data that is dear and programs that nobody looks at.
+/// Returns the level for valuable data and for programs that nobody reviews.
 fn hardened() -> Level {
     Level {
         name: HARDENED.to_owned(),
@@ -133,7 +133,7 @@ fn hardened() -> Level {
     }
 }
 
-/// From the loosest to the strictest.
+/// Returns the builtin levels from the loosest to the strictest.
 pub(super) fn builtin() -> [Level; 3] {
     [development(), production(), hardened()]
 }

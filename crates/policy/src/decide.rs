@@ -1,4 +1,4 @@
-//! The rules, made ready, and what they decide.
+//! The compiled rules, and their decisions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use super::{
     settings::{PolicyError, PolicySettings, RevealRule, Rule},
 };
 
-/// All rules, ready to be asked.
+/// The compiled rules of a configuration.
 #[derive(Clone, Debug)]
 pub struct Policy {
     rules: Vec<CompiledRule>,
@@ -22,7 +22,7 @@ pub struct Policy {
     pub(super) allowances: Vec<CompiledQuota>,
 }
 
-/// Tools and kinds, made ready.
+/// A compiled rule about kinds of personal data: the tools and the kinds that it holds for.
 #[derive(Clone, Debug)]
 struct TrustRule {
     tools: Patterns,
@@ -46,7 +46,7 @@ fn trusts(rules: Vec<RevealRule>) -> Result<Vec<TrustRule>, PolicyError> {
     rules.into_iter().enumerate().map(ready).collect()
 }
 
-/// A rule with its patterns.
+/// A rule with its patterns compiled.
 #[derive(Clone, Debug)]
 struct CompiledRule {
     name: String,
@@ -80,7 +80,7 @@ impl CompiledRule {
         })
     }
 
-    /// Whether it fits, but for the arguments.
+    /// Tells whether the rule fits a call, apart from its arguments.
     fn fits_tool(&self, principal: &str, tool: &Spelled, hints: Hints) -> bool {
         self.read_only.is_none_or(|wanted| wanted != hints.writes())
             && self.destructive.is_none_or(|wanted| wanted == hints.destroys())
@@ -121,7 +121,7 @@ impl CompiledRule {
 }
 
 impl Policy {
-    /// Makes rules ready. The error says which rule is wrong, and how.
+    /// Compiles the rules. The error says which rule is wrong, and how.
     pub fn new(settings: PolicySettings) -> Result<Self, PolicyError> {
         let PolicySettings { rules, destructive, flows, quotas, reveal, exempt } = settings;
         unique(rules.iter().map(|rule| &rule.name))?;
@@ -145,12 +145,12 @@ impl Policy {
         })
     }
 
-    /// The names of all rules.
+    /// Returns the names of all rules.
     pub fn rule_names(&self) -> impl Iterator<Item = &str> {
         self.rules.iter().map(|rule| rule.name.as_str())
     }
 
-    /// What becomes of a call. The first rule that fits decides.
+    /// Decides on a call. The first rule that fits counts.
     pub fn decide(&self, ask: &Ask<'_>) -> Decision {
         let tool = Spelled::new(ask.server, ask.tool);
         if let Some(rule) = self.rules.iter().find(|rule| rule.fits(ask, &tool)) {
@@ -170,7 +170,7 @@ impl Policy {
         Decision { action, rule: None, named: false, why }
     }
 
-    /// Whether a tool is denied whatever its arguments are. Such a tool is not shown.
+    /// Tells whether a tool is denied whatever its arguments are. Such a tool is not listed.
     pub fn hides(&self, principal: &str, server: &str, tool: &str, hints: Hints) -> bool {
         let tool = Spelled::new(server, tool);
         for rule in &self.rules {
@@ -190,44 +190,45 @@ impl Policy {
         if hints.destroys() { self.destructive } else { Action::Allow }
     }
 
-    /// Whether a tool may have personal data of a kind.
+    /// Tells whether a tool may get personal data of a kind.
     pub fn may_have(&self, server: &str, tool: &str, kind: &str) -> bool {
         let tool = Spelled::new(server, tool);
         let rule = self.reveal.iter().find(|rule| rule.fits(&tool, kind));
         rule.is_none_or(|rule| rule.allow)
     }
 
-    /// Whether no rule keeps a kind from any tool.
+    /// Tells whether no rule keeps a kind of personal data from any tool.
     pub fn all_may_have(&self, kind: &str) -> bool {
         !self.reveal.iter().any(|rule| !rule.allow && rule.kinds.fit_kind(kind))
     }
 
-    /// Whether what a tool gives of a kind reaches the model as it is.
+    /// Tells whether personal data of a kind in a tool's results reaches the model as it is.
     pub fn exempts(&self, server: &str, tool: &str, kind: &str) -> bool {
         let tool = Spelled::new(server, tool);
         let rule = self.exempt.iter().find(|rule| rule.fits(&tool, kind));
         rule.is_some_and(|rule| rule.allow)
     }
 
-    /// Whether a tool is exempt from anything. If not, nobody need look at what it gives.
+    /// Tells whether any exemption is about this tool. If none is, kinds need not be looked up one by one.
     pub fn has_exemption(&self, server: &str, tool: &str) -> bool {
         let tool = Spelled::new(server, tool);
         self.exempt.iter().any(|rule| rule.tools.fit_tool(&tool))
     }
 
-    /// Whether a flow rule keeps what comes from a tool from going somewhere.
+    /// Tells whether a flow rule restricts where the results of a tool may go.
     pub fn is_flow_source(&self, server: &str, tool: &str) -> bool {
         let tool = Spelled::new(server, tool);
         self.barriers.iter().any(|barrier| barrier.holds_for(&tool))
     }
 
-    /// Whether a flow rule goes by kinds of personal data. If none does, nobody need look for them.
+    /// Tells whether a flow rule depends on kinds of personal data. If none does, they need not be
+    /// detected for it.
     pub fn looks_at_kinds(&self) -> bool {
         self.barriers.iter().any(Barrier::looks_at_kinds)
     }
 
-    /// The flow rule that sending something to a tool would break, with the kinds of personal
-    /// data that are in it. One that denies goes before one that asks.
+    /// Returns the flow rule that a call of a tool would break. `sent_kinds` are the kinds of personal
+    /// data in its arguments. A rule that denies goes before one that asks.
     pub fn flow(
         &self,
         flow: &Flow,
@@ -243,7 +244,7 @@ impl Policy {
     }
 }
 
-/// Names are told to callers, so that each means one rule.
+/// Checks that each rule has a name of its own: callers are told the name of the rule that stops them.
 fn unique<'a>(names: impl Iterator<Item = &'a String>) -> Result<(), PolicyError> {
     let mut known = BTreeSet::new();
     for name in names {

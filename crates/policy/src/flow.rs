@@ -1,7 +1,7 @@
-//! What a run has read, and where that may not go.
+//! Flow rules: where data that a run has read may not go.
 //!
-//! Data is not followed through the program, which can change it in any way. What counts is that
-//! the run has read it at all: from then on the rule holds for everything that the run sends.
+//! Data is not followed through the program, which can change it in any way. As soon as a run has read
+//! it, the rule holds for everything that the run sends.
 
 use std::collections::BTreeSet;
 
@@ -12,23 +12,24 @@ use super::{
     pattern::{Pattern, PatternError, Patterns, Spelled},
 };
 
-/// So many different tools are remembered one by one. More than that are taken for all there are.
+/// How many different tools a flow remembers. A run that reads from more counts as having read from
+/// all tools, so that reading from thousands cannot make it forget one.
 const MAX_TOOLS: usize = 1_000;
-/// The same for kinds of personal data.
+/// How many kinds of personal data a flow remembers, likewise.
 const MAX_KINDS: usize = 200;
 
-/// Where data comes from.
+/// The origin of data in a flow rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DataOrigin {
-    /// Results of tools that fit a pattern. `*` alone is every server but the one that it would
-    /// go to.
+    /// Results of tools that fit a pattern. `*` alone means every server but the one that the data
+    /// would go to.
     Tools(String),
     /// Personal data of a kind, by a pattern: `EMAIL`, `*`.
     Pii(String),
 }
 
 impl DataOrigin {
-    /// `mail.*` or `pii:EMAIL`
+    /// Parses `mail.*` or `pii:EMAIL`.
     pub fn read(text: &str) -> Result<Self, PatternError> {
         let text = text.trim();
         let prefix = text.get(..4).filter(|prefix| prefix.eq_ignore_ascii_case("pii:"));
@@ -41,20 +42,20 @@ impl DataOrigin {
     }
 }
 
-/// Data from somewhere may not go elsewhere.
+/// A rule that data from some origins may not go to some tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowRule {
     pub name: String,
     pub from: Vec<DataOrigin>,
-    /// Patterns of the tools that it may not go to.
+    /// Patterns of the tools that the data may not go to.
     pub to: Vec<String>,
     /// To deny, or to ask a person.
     pub action: Action,
 }
 
 impl FlowRule {
-    /// A rule in one line: `mail.*, pii:EMAIL -> http.*, ftp.*`, with `: confirm` after it for one
-    /// that asks. Its text is its name.
+    /// Parses a rule in one line: `mail.*, pii:EMAIL -> http.*, ftp.*`, with `: confirm` after it for
+    /// one that asks. Its text is its name.
     pub fn read(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let form = || format!("{text:?} is no flow rule: write mail.* -> http.*");
@@ -76,29 +77,29 @@ impl FlowRule {
     }
 }
 
-/// A rule that what is to be sent would break.
+/// A flow rule that a call would break.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowFinding {
     pub rule: String,
-    /// The tool that was read, or the kind of personal data: `mail.search`, `pii:EMAIL`.
+    /// The tool whose result was read, or the kind of personal data: `mail.search`, `pii:EMAIL`.
     pub from: String,
     pub action: Action,
-    /// A sentence for the caller that says what to do, or for the person why they are asked.
+    /// A sentence that tells the caller what to do, or the person why they are asked.
     pub why: String,
 }
 
-/// What one run has read, or all runs of a session together.
+/// The tools and the kinds of personal data that one run has read, or all runs of a session together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, from = "SavedFlow")]
 pub struct Flow {
     /// Servers and tools.
     tools: BTreeSet<(String, String)>,
     kinds: BTreeSet<String>,
-    /// More than can be remembered: from now on everything counts as read.
+    /// Whether there was more than can be remembered; then everything counts as read.
     overflowed: bool,
 }
 
-/// A flow as it was written down, which may be larger than one can be.
+/// A flow as it was saved. The file may have been changed, so its size is not trusted.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct SavedFlow {
@@ -118,13 +119,13 @@ impl From<SavedFlow> for Flow {
 }
 
 impl Flow {
-    /// A result of a tool was read, with these kinds of personal data in it.
+    /// Records that a result of a tool was read, with these kinds of personal data in it.
     pub fn read(&mut self, server: &str, tool: &str, kinds: &BTreeSet<String>) {
         self.add_tool((server.to_owned(), tool.to_owned()));
         kinds.iter().for_each(|kind| self.add_kind(kind.clone()));
     }
 
-    /// What another has read counts here too.
+    /// Adds everything that another flow has read.
     pub fn merge(&mut self, other: &Self) {
         self.overflowed |= other.overflowed;
         other.tools.iter().for_each(|tool| self.add_tool(tool.clone()));
@@ -150,7 +151,7 @@ impl Flow {
     }
 }
 
-/// A flow rule, made ready.
+/// A compiled flow rule.
 #[derive(Clone, Debug)]
 pub(super) struct Barrier {
     rule: FlowRule,
@@ -195,13 +196,13 @@ impl Barrier {
         self.from.iter().any(|(source, _)| *source == OriginKind::Pii)
     }
 
-    /// Whether it is about what comes from a tool.
+    /// Tells whether the rule restricts where the results of a tool may go.
     pub(super) fn holds_for(&self, tool: &Spelled) -> bool {
         let mut from = self.from.iter().filter(|(source, _)| *source != OriginKind::Pii);
         from.any(|(_, patterns)| patterns.fit_tool(tool))
     }
 
-    /// What of the things read may not go to a tool.
+    /// Returns the finding if something that was read, or that is sent, may not go to a tool.
     pub(super) fn stops(
         &self,
         flow: &Flow,

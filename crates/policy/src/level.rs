@@ -10,7 +10,7 @@ use super::{
     pattern::{Pattern, Spelled, any_fits_tool, includes},
 };
 
-/// What a program may do with the workspace.
+/// The access of a program to the workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WorkspaceAccess {
     None,
@@ -19,79 +19,79 @@ pub enum WorkspaceAccess {
 }
 
 impl WorkspaceAccess {
-    /// As the configuration writes them.
+    /// The kinds of access by their words in the configuration.
     pub const WORDS: [(&'static str, Self); 3] =
         [("none", Self::None), ("read", Self::Read), ("write", Self::Write)];
 }
 
-/// Which tools a program may call, as far as policy allows them.
+/// The tools that a program may call, as far as the policy allows them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ToolAccess {
     None,
-    /// Those that say that they only read, and those that a rule of the policy names and allows.
+    /// Tools that say that they only read, and tools that a rule of the policy names and allows.
     ReadOnly,
     All,
 }
 
 impl ToolAccess {
-    /// As the configuration writes them.
+    /// The kinds of access by their words in the configuration.
     pub const WORDS: [(&'static str, Self); 3] =
         [("none", Self::None), ("read_only", Self::ReadOnly), ("all", Self::All)];
 }
 
-/// What becomes of what the review of a program finds.
+/// The consequence of the findings in the review of a program.
 ///
-/// The sandbox is the boundary, whatever the review says. The review is the early and clear
-/// answer: a program that cannot work or that tries what is refused is told so by line.
+/// The sandbox is the boundary, whatever the review finds. The review gives an early and clear answer,
+/// by line, to a program that cannot work or that tries something that is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReviewMode {
-    /// Programs are not looked at.
+    /// Programs are not reviewed.
     Off,
-    /// The program runs, and what is of the severity `Warning` or `Danger` is told beside its
+    /// The program runs, and findings of the severity `Warning` or `Danger` are reported beside its
     /// outcome.
     Warn,
-    /// A program with a finding of the severity `Danger` is not run. Warnings are told as in
+    /// A program with a finding of the severity `Danger` is not run. Warnings are reported as in
     /// `Warn`.
     Block,
 }
 
 impl ReviewMode {
-    /// As the configuration writes them.
+    /// The modes by their words in the configuration.
     pub const WORDS: [(&'static str, Self); 3] =
         [("off", Self::Off), ("warn", Self::Warn), ("block", Self::Block)];
 }
 
-/// What a program may do and use up.
+/// The rights and limits of a program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Level {
     pub name: String,
     pub limits: Limits,
-    /// The most time that a caller may ask for.
+    /// The longest wall time that a caller may ask for.
     pub longest: Duration,
     pub modules: Modules,
-    /// Never, whatever `modules` says.
+    /// Modules that are refused, whatever `modules` says.
     pub denied: BTreeSet<String>,
     pub workspace: WorkspaceAccess,
     pub tools: ToolAccess,
-    /// Only tools that fit one of these patterns, if there are any.
+    /// The patterns of which a tool has to fit one; none allows all tools, an empty list no tool.
     pub tool_globs: Option<Vec<Pattern>>,
-    /// What a model is shown of output and result together. Clients cut answers over 48 KB.
+    /// How much of output and result together a model is shown. Clients cut answers over 48 KB.
     pub shown_bytes: usize,
     pub review: ReviewMode,
-    /// A run whose audit record cannot be written fails.
+    /// Whether a run fails if its audit record cannot be written.
     pub audit_must_hold: bool,
 }
 
 impl Level {
-    /// Whether a program may import a module. What stands for tools is always there; which of them
-    /// may be called is another question.
+    /// Tells whether a program may import a module. The modules of the tools can be imported unless they
+    /// are denied; which tools may be called is another question.
     pub fn allows_module(&self, module: &str) -> bool {
         let is_own = Modules::OWN.iter().any(|own| module.split('.').next() == Some(own));
         (is_own || self.modules.allow(module)) && !covers(&self.denied, module)
     }
 
-    /// Why a tool may not be called at this level, as a sentence for the caller. `decision` is
-    /// what the policy said.
+    /// Returns the reason for which a tool may not be called at this level, as a sentence for the
+    /// caller; none if it may. `decision` is that of the policy.
     pub fn refuses(
         &self,
         server: &str,
@@ -118,13 +118,13 @@ impl Level {
         ))
     }
 
-    /// In which respects this allows more than another does. A caller may ask for a level only if
-    /// it allows nothing more than the caller's own.
+    /// Returns the respects in which this level allows more than `own`. A caller may ask for a level
+    /// only if it allows nothing more than the caller's own.
     pub fn looser_than(&self, own: &Self) -> Vec<&'static str> {
         let levels = Limits::ALL.iter().filter(|limit| limit.is_in_levels());
         let limits = levels.flat_map(|limit| {
             let is_more = limit.amount_of(&self.limits) > limit.amount_of(&own.limits);
-            // It belongs to the times.
+            // The longest time is listed after the other times.
             let is_last_time = limit.kind == LimitKind::CpuTime;
             let longest = is_last_time.then(|| ("longest time", self.longest > own.longest));
             std::iter::once((limit.name, is_more)).chain(longest)
@@ -152,7 +152,7 @@ impl Level {
         more || own.denied.iter().any(|module| self.reaches(module))
     }
 
-    /// Whether a module, or a part of it, can be imported.
+    /// Tells whether a module, or a part of it, can be imported.
     fn reaches(&self, module: &str) -> bool {
         let parts = |modules: &BTreeSet<String>| {
             let prefix = format!("{module}.");

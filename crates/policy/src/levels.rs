@@ -1,4 +1,4 @@
-//! All isolation levels: the three that are always there, and those of the configuration.
+//! All isolation levels: the three builtin ones, and those of the configuration.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,20 +17,19 @@ use super::{
     pattern::{Pattern, PatternError},
 };
 
-/// A level as the configuration has it. What it does not say is as in the level that it inherits
-/// from.
+/// A level in the configuration. Everything that it leaves out is inherited from its parent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LevelSettings {
-    /// `production` if it does not say. A setting of one of the three levels that are always
-    /// there changes that one.
+    /// The name of the parent, `production` by default. Settings under the name of a builtin level
+    /// change that level.
     pub inherits: Option<String>,
-    /// A workspace is one for all levels: limits of it are passed over.
+    /// The limits. Those of the workspace are ignored, because all levels share it.
     pub limits: LimitSettings,
     pub longest: Option<Duration>,
     pub modules: Option<Modules>,
-    /// Besides those of `modules`, or of the level that it inherits from.
+    /// Modules in addition to those of `modules`, or of the parent.
     pub more_modules: BTreeSet<String>,
-    /// Besides those that are denied in the level that it inherits from.
+    /// Modules that are denied in addition to those of the parent.
     pub denied: BTreeSet<String>,
     pub workspace: Option<WorkspaceAccess>,
     pub tools: Option<ToolAccess>,
@@ -40,7 +39,7 @@ pub struct LevelSettings {
     pub audit_must_hold: Option<bool>,
 }
 
-/// Why there is no such level, or why levels cannot be used.
+/// A mistake in the levels of the configuration, or in the name of a level.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum LevelError {
     #[error("there is no isolation level {name:?}{hint}; there are {}", .known.join(", "))]
@@ -60,7 +59,7 @@ pub enum LevelError {
 pub struct Levels(BTreeMap<String, Arc<Level>>);
 
 impl Levels {
-    /// The level of those who were given none.
+    /// The level of callers that were given none.
     pub const DEFAULT: &str = PRODUCTION;
 
     pub fn new(settings: BTreeMap<String, LevelSettings>) -> Result<Self, LevelError> {
@@ -95,7 +94,8 @@ struct LevelBuilder<'a> {
 }
 
 impl LevelBuilder<'_> {
-    /// Goes up to a level that is always there, and applies all settings on the way back.
+    /// Builds a level: follows its parents up to a builtin level, and applies all settings on the way
+    /// back.
     fn level(&self, name: &str) -> Result<Level, LevelError> {
         let mut chain: Vec<(&str, &LevelSettings)> = Vec::new();
         let mut next = name;
@@ -144,7 +144,7 @@ impl LevelSettings {
         let problem = |problem| LevelError::Tools { level: name.to_owned(), problem };
         let level = Level {
             name: name.to_owned(),
-            // Whoever gives more time than could be asked for means that it can be asked for.
+            // A default time above the longest one of the parent raises that as well.
             longest: self.longest.unwrap_or(parent.longest.max(limits.wall_time)),
             limits,
             modules,
@@ -163,7 +163,7 @@ impl LevelSettings {
     }
 }
 
-/// What a level cannot be.
+/// Describes what is wrong with the values of a level, if anything is.
 fn mistake(level: &Level) -> Option<String> {
     let limits = &level.limits;
     let (min, max) = (Limits::MIN_MEMORY_BYTES, Limits::MAX_MEMORY_BYTES);

@@ -1,23 +1,23 @@
-//! What a program and its caller may do: which tools, where data may go, how often, and within
+//! The policy: which tools a program and its caller may use, where data may go, how often, and within
 //! which limits.
 //!
-//! Nothing here does IO, waits, or looks at a clock. The broker asks before each call, and what
-//! it is told is final: rules do not depend on what a program says about itself.
+//! Nothing here does IO, waits, or looks at a clock. The broker asks before each call, and the answer
+//! is final: rules do not depend on what a program says about itself.
 //!
 //! | file | subject |
 //! |---|---|
-//! | `ask` | what is asked before a call, and the answer |
-//! | `always` | the rule for a tool that a person allows for good |
+//! | `ask` | the question before a call, and the answer |
+//! | `always` | the rule that is written for "always allow" |
 //! | `settings` | the rules as the configuration has them, and what can be wrong with them |
-//! | `decide` | the rules, made ready, and what they decide |
+//! | `decide` | the compiled rules, and their decisions |
 //! | `pattern` | names with `*` and `?` in them |
-//! | `matcher` | what the arguments of a call must be for a rule to fit |
-//! | `flow` | what a run has read, and where that may not go |
+//! | `matcher` | conditions on the arguments of a call |
+//! | `flow` | where data that a run has read may not go |
 //! | `quota` | how often, and how much |
-//! | `meter`, `window` | what of that is used |
+//! | `meter`, `window` | how much of the quotas is used |
 //! | `level`, `modules` | an isolation level: limits and rights under one name |
-//! | `levels`, `builtin`, `table` | all of them: those that are always there, and those of the configuration |
-//! | `amounts` | times and sizes, as people read them |
+//! | `levels`, `builtin`, `table` | all isolation levels: the builtin ones, and those of the configuration |
+//! | `amounts` | times and sizes in units that people read |
 
 mod always;
 mod amounts;

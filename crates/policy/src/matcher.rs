@@ -1,19 +1,19 @@
-//! What the arguments of a call must be for a rule to fit.
+//! Conditions on the arguments of a call.
 
 use serde_json::{Map, Value};
 
 use super::{ask::Action, pattern::Pattern};
 
-/// Deeper than anyone writes; stops settings that exhaust the stack.
+/// The nesting of matchers. Deeper than anyone writes; stops settings that exhaust the stack.
 const MAX_DEPTH: usize = 16;
 
-/// What a value must be.
+/// A condition on the value of an argument.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Matcher {
     Equals(Value),
     /// A text (or a number, as it is written) that fits a pattern or a regular expression.
     Like(Pattern),
-    /// There is such an argument, and it is not null; or there is none.
+    /// Whether there is such an argument that is not null.
     Present(bool),
     Above(f64),
     Below(f64),
@@ -25,18 +25,18 @@ pub enum Matcher {
 }
 
 impl Matcher {
-    /// Reads what the configuration has:
+    /// Parses a matcher of the configuration:
     ///
     /// | written | fits |
     /// |---|---|
     /// | `"main"`, `5`, `true` | that value |
-    /// | `"*@example.com"` | a text of that form, the whole of it |
+    /// | `"*@example.com"` | a whole text of that form |
     /// | `["a", "b*"]` | one of these |
     /// | `{"regex": "^x"}` | a text in which the expression is found |
     /// | `{"above": 5, "below": 9}` | a number between these |
     /// | `{"present": false}` | no such argument |
     /// | `{"equals": "*"}` | that value, whatever is in it |
-    /// | `{"not": …}` | what the other does not fit |
+    /// | `{"not": …}` | values that the inner matcher does not fit |
     pub fn read(written: &Value) -> Result<Self, String> {
         Self::read_at(written, 0)
     }
@@ -89,11 +89,11 @@ impl Matcher {
         }
     }
 
-    /// Whether the arguments at a path are what this wants.
+    /// Tells whether the arguments at a path meet the condition, for a rule with this action.
     ///
-    /// A path may mean many values: those of a list, or of `items.*.id`. One that fits is enough
-    /// to deny or to ask; all have to fit to allow. So the one recipient in a list who is
-    /// elsewhere is never covered by the others.
+    /// A path may mean many values: those of a list, or of `items.*.id`. To deny or to ask, one of them
+    /// is enough; to allow, all have to fit. So a list of recipients is not allowed because of the
+    /// harmless ones in it.
     pub(super) fn fits(&self, arguments: &Map<String, Value>, path: &str, action: Action) -> bool {
         let mut values = Vec::new();
         select_members(arguments, path, &mut values);
@@ -104,7 +104,7 @@ impl Matcher {
             PathValue::Value(value) => self.judge(value, action),
             PathValue::Unreadable => None,
         });
-        // What cannot be compared is not allowed.
+        // A value that cannot be compared fits rules that deny, and never one that allows.
         match action {
             Action::Allow => judged.all(|fits| fits == Some(true)),
             Action::Deny | Action::Confirm => judged.any(|fits| fits != Some(false)),
@@ -144,15 +144,15 @@ impl Matcher {
         }
     }
 
-    /// Tells whether a value fits; None if it is nothing that this can be compared with, such as
-    /// `"5,000"` with a number, or an object with a text: nobody knows what a server takes it for.
+    /// Tells whether a value fits; None if the two cannot be compared, such as `"5,000"` with a number,
+    /// or an object with a text, because nobody knows how a server reads such a value.
     fn judge(&self, value: &Value, action: Action) -> Option<bool> {
-        // A list is its elements, unless a list is what is wanted.
+        // A list stands for its elements, unless the matcher wants a list.
         if let Value::Array(elements) = value
             && !self.wants_list()
         {
             if elements.is_empty() {
-                // There is no number in it either.
+                // An empty list cannot be compared with a number.
                 return (action == Action::Allow || !self.is_of_numbers()).then_some(false);
             }
             let judged = elements.iter().map(|element| self.judge(element, action));
@@ -164,7 +164,7 @@ impl Matcher {
         match self {
             Self::Above(than) => Some(number(value)? > *than),
             Self::Below(than) => Some(number(value)? < *than),
-            // What is enough for one is not enough for its opposite.
+            // If one element is enough for the matcher, its opposite needs all, and the other way round.
             Self::Not(inner) => inner.judge(value, opposite(action)).map(|fits| !fits),
             Self::Any(choices) => any(choices.iter().map(|choice| choice.judge(value, action))),
             Self::All(parts) => all(parts.iter().map(|part| part.judge(value, action))),
@@ -173,7 +173,7 @@ impl Matcher {
             Self::Like(pattern) => match value {
                 Value::String(text) => Some(pattern.fits(text)),
                 Value::Number(_) | Value::Bool(_) => Some(pattern.fits(&value.to_string())),
-                // Which of its members a server takes for the text, nobody knows.
+                // Nobody knows which member of an object a server takes for the text.
                 _ => None,
             },
             Self::Present(wanted) => Some(*wanted),
@@ -181,7 +181,8 @@ impl Matcher {
     }
 }
 
-/// Whoever allows needs all elements of a list to fit, so that one is enough for its opposite.
+/// Returns the action that a matcher within `not` is judged by: to allow, all elements of a list have
+/// to fit, so for the opposite one that does not is enough.
 fn opposite(action: Action) -> Action {
     match action {
         Action::Allow => Action::Deny,
@@ -202,16 +203,16 @@ fn all(judged: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     any(judged.map(|fits| fits.map(|fits| !fits))).map(|fits| !fits)
 }
 
-/// What is at a path.
+/// A value at a path.
 #[derive(Clone, Copy)]
 enum PathValue<'a> {
     Value(&'a Value),
-    /// A text where the path goes on: servers read objects out of texts, and a rule cannot know how.
+    /// A text where the path goes on. Servers parse objects out of texts, and a rule cannot know how.
     Unreadable,
 }
 
-/// The values at a path. `*` is every member or element; the elements of a list are looked at
-/// whether the path says so or not; a name may have dots in it.
+/// Collects the values at a path. `*` is every member or element; the elements of a list are visited
+/// even if the path has no `*` for them; a name may have dots in it.
 fn select<'a>(value: &'a Value, path: &str, found: &mut Vec<PathValue<'a>>) {
     match value {
         Value::Object(members) => select_members(members, path, found),
@@ -233,7 +234,7 @@ fn select<'a>(value: &'a Value, path: &str, found: &mut Vec<PathValue<'a>>) {
 fn select_members<'a>(members: &'a Map<String, Value>, path: &str, found: &mut Vec<PathValue<'a>>) {
     match path.strip_prefix("*.") {
         _ if path == "*" => return found.extend(members.values().map(PathValue::Value)),
-        // Every member is meant, and most are plain texts.
+        // `*` means every member, and most are plain texts, which cannot all count as unreadable.
         Some(rest) => members
             .values()
             .filter(|member| !is_plain_text(member))
@@ -248,7 +249,7 @@ fn select_members<'a>(members: &'a Map<String, Value>, path: &str, found: &mut V
     }
 }
 
-/// Whether a value is a text, or a list of nothing else.
+/// Tells whether a value is a text, or a list of nothing but texts.
 fn is_plain_text(value: &Value) -> bool {
     match value {
         Value::Array(elements) => elements.iter().all(is_plain_text),
@@ -256,8 +257,8 @@ fn is_plain_text(value: &Value) -> bool {
     }
 }
 
-/// Tells whether two values are equal; 5 and 5.0 are. None if one is a number or a truth value and
-/// the other only written like one, or not to be compared with it: servers take `"5"` for 5 and
+/// Tells whether two values are equal; 5 and 5.0 are. None if one is a number or a Boolean and the
+/// other is only written like one or cannot be compared with it: servers take `"5"` for 5 and
 /// `"yes"` for true, a member of an object for the text that they want, and a text for an object.
 fn equal(wanted: &Value, value: &Value) -> Option<bool> {
     match (wanted, value) {
@@ -279,7 +280,7 @@ fn equal(wanted: &Value, value: &Value) -> Option<bool> {
     }
 }
 
-/// Servers take `"5000"` for 5000, so a rule has to.
+/// Returns the number that a value is or is written as: servers take `"5000"` for 5000, so rules must.
 fn number(value: &Value) -> Option<f64> {
     let number = match value {
         Value::Number(number) => number.as_f64(),
@@ -326,7 +327,7 @@ mod tests {
                 assert!(!fits(matcher, value.clone(), Action::Allow), "{value}");
             }
         }
-        // The positive control: what can be compared is.
+        // The positive control: comparable values are compared.
         for value in [json!(5), json!("5"), json!(5.5), json!([5, "6"])] {
             assert!(!fits(json!({"above": 100}), value.clone(), Action::Deny), "{value}");
             assert!(fits(json!({"below": 100}), value.clone(), Action::Allow), "{value}");
@@ -349,7 +350,7 @@ mod tests {
             assert!(!fits(wanted.clone(), odd.clone(), Action::Allow), "{wanted} {odd}");
             assert!(!fits(json!({"not": wanted}), odd, Action::Allow));
         }
-        // The positive control: what is surely another value is none of it.
+        // The positive control: a value that is surely different does not fit.
         for (wanted, other) in
             [(json!(5), json!(6)), (json!(5), json!("6")), (json!(true), json!(false))]
         {
@@ -392,7 +393,7 @@ mod tests {
     #[test]
     fn one_element_is_enough_to_deny_whatever_stands_around_the_pattern() {
         let mixed = json!(["x@evil.com", "a@home"]);
-        // With a matcher beside it that wants a list, the pattern gets the list as it is.
+        // Beside a matcher that wants a list, the pattern gets the whole list and not its elements.
         let matcher = json!(["*@evil.com", {"equals": ["x"]}]);
         assert!(fits(matcher.clone(), mixed.clone(), Action::Deny));
         assert!(!fits(json!({"not": matcher.clone()}), mixed.clone(), Action::Allow));
@@ -425,8 +426,8 @@ mod tests {
             assert!(fits("payment.amount", arguments.clone(), Action::Deny), "{arguments}");
             assert!(!fits("payment.amount", arguments, Action::Allow));
         }
-        // The positive control: what can be looked into is, and a rule on all members takes plain
-        // texts for what they are.
+        // The positive control: objects are searched, and for a rule on all members plain texts count
+        // as texts, and not as objects that are written as text.
         for (path, arguments, denied) in [
             ("payment.amount", json!({"payment": {"amount": 5}}), false),
             ("payment.amount", json!({"payment": {"amount": 5000}}), true),

@@ -1,4 +1,4 @@
-//! Counts what principals use, and stops them where a quota ends.
+//! Counts the use of each principal, and refuses what exceeds a quota.
 
 use std::{
     collections::HashMap,
@@ -11,11 +11,11 @@ use thiserror::Error;
 
 use super::{decide::Policy, pattern::Spelled, quota::CompiledQuota, window::Window};
 
-/// So many windows are kept. Each is of one principal and one quota; those that have been quiet
-/// for longest make room.
+/// How many windows are kept, so that principals without number do not fill the memory. Each window
+/// is of one principal and one quota; the one that was unused for longest makes room.
 const MAX_WINDOWS: usize = 10_000;
 
-/// A quota is used up for now.
+/// The error for a quota that is used up for now.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("the quota {quota:?} is used up ({what}): try again in {} s", seconds(.retry_after))]
 pub struct Exceeded {
@@ -25,12 +25,12 @@ pub struct Exceeded {
     pub retry_after: Duration,
 }
 
-/// In whole seconds, after which it is surely over.
+/// Rounds up to whole seconds, so that the wait is surely over after them.
 fn seconds(wait: &Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
 }
 
-/// What is counted: runs, bytes, or calls of tools that fit a pattern.
+/// The subject of a count: runs, bytes, or calls of tools that fit a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum QuotaSubject {
     Runs,
@@ -55,19 +55,19 @@ struct QuotaKey {
     counted: QuotaSubject,
 }
 
-/// Counts what principals use. One for all threads.
+/// The counters of all principals, shared by all threads.
 #[derive(Debug, Default)]
 pub struct Meter(Mutex<Windows>);
 
 #[derive(Debug, Default)]
 struct Windows {
-    /// The first moment that was told. Seconds are counted from it.
+    /// The first moment that a caller passed. Seconds are counted from it.
     start: Option<Instant>,
     by_key: HashMap<QuotaKey, Window>,
 }
 
 impl Meter {
-    /// A run is about to start.
+    /// Counts a run that is about to start, or refuses it.
     pub fn run(&self, policy: &Policy, principal: &str, now: Instant) -> Result<(), Exceeded> {
         let limits = policy.fitting(principal).filter_map(|quota| {
             let limit = quota.quota.runs_per_minute?;
@@ -76,7 +76,7 @@ impl Meter {
         self.windows().take(limits.collect(), principal, now)
     }
 
-    /// A call is about to be made. Refused as well while too many bytes were read.
+    /// Counts a call that is about to be made, or refuses it; also if too many bytes were read lately.
     pub fn call(
         &self,
         policy: &Policy,
@@ -99,7 +99,7 @@ impl Meter {
         self.windows().take(limits, principal, now)
     }
 
-    /// So much was read from a server. It is read already, so that nothing is refused here.
+    /// Counts bytes that were read from a server. They are read already, so nothing is refused here.
     pub fn bytes(&self, policy: &Policy, principal: &str, bytes: u64, now: Instant) {
         let mut windows = self.windows();
         let limited = policy.fitting(principal).filter(|one| one.quota.bytes_per_minute.is_some());
@@ -125,7 +125,7 @@ fn key(quota: &str, principal: &str, counted: QuotaSubject) -> QuotaKey {
     QuotaKey { quota: quota.to_owned(), principal: principal.to_owned(), counted }
 }
 
-/// So much more of something, within a limit.
+/// An amount that is to be counted, and its limit.
 #[derive(Debug)]
 struct Limit<'a> {
     quota: &'a str,
@@ -145,7 +145,7 @@ impl Windows {
         now.saturating_duration_since(*self.start.get_or_insert(now))
     }
 
-    /// Counts it everywhere, or nowhere if one limit would be passed.
+    /// Counts all of the amounts, or none of them if one limit would be exceeded.
     fn take(&mut self, limits: Vec<Limit<'_>>, who: &str, now: Instant) -> Result<(), Exceeded> {
         let now = self.since_start(now);
         let mut longest: Option<Exceeded> = None;
@@ -172,7 +172,7 @@ impl Windows {
         Ok(())
     }
 
-    /// A window, and room for it.
+    /// Returns the window of a key, and makes room for it first.
     fn window(&mut self, key: QuotaKey, now: Duration) -> &mut Window {
         if self.by_key.len() >= MAX_WINDOWS && !self.by_key.contains_key(&key) {
             self.by_key.retain(|_, window| !window.is_over(now));
@@ -192,7 +192,7 @@ impl Policy {
         self.allowances.iter().filter(move |one| one.principals.fit(principal))
     }
 
-    /// How many calls a run of a principal may make, if a quota says so.
+    /// Returns how many calls a run of a principal may make, if a quota limits them.
     pub fn calls_per_run(&self, principal: &str) -> Option<u64> {
         self.fitting(principal).filter_map(|one| one.quota.calls_per_run).min()
     }

@@ -1,8 +1,8 @@
-//! Which modules a program may import.
+//! The modules that a program may import.
 
 use std::collections::BTreeSet;
 
-/// Which modules a program may import. A module's parts go with it: `os` is `os.path` too.
+/// The modules that a program may import. A module includes its parts: `os` allows `os.path` too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Modules {
     Any,
@@ -10,7 +10,7 @@ pub enum Modules {
 }
 
 impl Modules {
-    /// What we give to programs ourselves.
+    /// The modules that Narrows itself provides to programs.
     pub const OWN: [&'static str; 4] = ["servers", "skills", "client", "tool_discovery"];
 
     pub(super) fn allow(&self, module: &str) -> bool {
@@ -21,7 +21,7 @@ impl Modules {
     }
 }
 
-/// Whether a module or one that it is a part of is in a list.
+/// Tells whether a list has a module, or a module around it.
 pub(super) fn covers(modules: &BTreeSet<String>, module: &str) -> bool {
     modules.contains(module)
         || module.match_indices('.').any(|(dot, _)| modules.contains(&module[..dot]))

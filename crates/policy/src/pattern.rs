@@ -5,10 +5,10 @@ use std::fmt;
 use regex::{Regex, RegexBuilder};
 use thiserror::Error;
 
-/// Longer than any name; stops a configuration that takes minutes to read.
+/// The length of a pattern. Longer than any name; stops a configuration that takes minutes to read.
 const MAX_LEN: usize = 512;
 
-/// Why something is no pattern.
+/// The reason for which a text is not a pattern.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum PatternError {
     #[error("a pattern cannot be empty; * fits everything")]
@@ -21,7 +21,7 @@ pub enum PatternError {
     Regex(String, String),
 }
 
-/// A pattern or a regular expression, ready to be used.
+/// A compiled pattern or regular expression.
 #[derive(Clone)]
 pub struct Pattern {
     text: String,
@@ -29,13 +29,13 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// A pattern over any text. Fits only the whole of it, and every letter as it is written.
+    /// Compiles a pattern for any text. It fits only the whole text, and upper and lower case differ.
     pub fn glob(text: &str) -> Result<Self, PatternError> {
         Self::compile(text, text, Case::Counts)
     }
 
-    /// A pattern over the names of tools and kinds: upper or lower case, and `-` for `_`, make no
-    /// difference, because programs see other spellings than servers have.
+    /// Compiles a pattern for the names of tools and kinds: upper or lower case, and `-` for `_`, make
+    /// no difference, because programs see other spellings than servers use.
     pub(super) fn name(text: &str) -> Result<Self, PatternError> {
         if let Some(odd) = text.chars().find(|c| "[]{}!\\".contains(*c) || c.is_whitespace()) {
             return Err(PatternError::Unknown(text.to_owned(), odd));
@@ -43,8 +43,8 @@ impl Pattern {
         Self::compile(text, &plain(text, true), Case::Ignored)
     }
 
-    /// A regular expression, which fits wherever it is found unless it has `^` and `$`. Takes
-    /// time in proportion to the text, whatever the expression.
+    /// Compiles a regular expression, which fits wherever it is found unless it has `^` and `$`.
+    /// Matching takes time in proportion to the text, whatever the expression.
     pub fn regex(text: &str) -> Result<Self, PatternError> {
         check_length(text)?;
         let regex = RegexBuilder::new(text).size_limit(1 << 20).build();
@@ -57,7 +57,7 @@ impl Pattern {
         let mut regex = String::from("^");
         for c in glob.chars() {
             match c {
-                // Several in a row are one, and cost as much.
+                // Several stars in a row mean the same as one.
                 '*' if regex.ends_with(".*") => {}
                 '*' => regex.push_str(".*"),
                 '?' => regex.push('.'),
@@ -95,13 +95,14 @@ fn check_length(text: &str) -> Result<(), PatternError> {
     }
 }
 
-/// The regex crate draws its errors over several lines; the last one says what is wrong.
+/// Returns the last line of an error: the regex crate draws its errors over several lines, and the last
+/// one says what is wrong.
 fn last_line(error: &regex::Error) -> String {
     let said = error.to_string();
     said.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
 }
 
-/// A name with `_` for all that Python cannot write.
+/// Replaces every character by `_` that a Python name cannot have; wildcards stay.
 fn plain(name: &str, keep_dots: bool) -> String {
     let kept = |c: char| c.is_alphanumeric() || "*?".contains(c) || c == '.' && keep_dots;
     name.chars().map(|c| if kept(c) { c } else { '_' }).collect()
@@ -119,17 +120,17 @@ impl fmt::Debug for Pattern {
     }
 }
 
-/// Patterns of which one has to fit. None at all fit everything.
+/// A list of patterns of which one has to fit. An empty list fits everything.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Patterns(Vec<Pattern>);
 
 impl Patterns {
-    /// Of tools or kinds.
+    /// Compiles patterns of tools or kinds.
     pub(super) fn names(texts: &[String]) -> Result<Self, PatternError> {
         Ok(Self(texts.iter().map(|text| Pattern::name(text)).collect::<Result<_, _>>()?))
     }
 
-    /// Of principals.
+    /// Compiles patterns of principals.
     pub(super) fn exact(texts: &[String]) -> Result<Self, PatternError> {
         Ok(Self(texts.iter().map(|text| Pattern::glob(text)).collect::<Result<_, _>>()?))
     }
@@ -142,23 +143,23 @@ impl Patterns {
         self.is_empty() || self.0.iter().any(|pattern| pattern.fits(text))
     }
 
-    /// Whether one of them fits the name of a kind.
+    /// Tells whether one of the patterns fits the name of a kind.
     pub(super) fn fit_kind(&self, kind: &str) -> bool {
         self.fit(&plain(kind, true))
     }
 
-    /// Whether one of them fits `server.tool`, or the server alone.
+    /// Tells whether one of the patterns fits `server.tool`, or the server alone.
     pub(super) fn fit_tool(&self, tool: &Spelled) -> bool {
         self.is_empty() || any_fits_tool(&self.0, tool)
     }
 }
 
-/// Whether one of several patterns of names fits `server.tool`, or the server alone.
+/// Tells whether one of several patterns of names fits `server.tool`, or the server alone.
 pub(super) fn any_fits_tool(patterns: &[Pattern], tool: &Spelled) -> bool {
     patterns.iter().any(|pattern| tool.0.iter().any(|text| pattern.fits(text)))
 }
 
-/// Whether all tools that one pattern of names fits are surely fitted by another.
+/// Tells whether `wide` certainly fits all tools that `narrow` fits.
 pub(super) fn includes(wide: &Pattern, narrow: &Pattern) -> bool {
     let text = plain(&narrow.text, true);
     let is_plain = |text: &str| !text.contains(['*', '?']);
@@ -166,17 +167,17 @@ pub(super) fn includes(wide: &Pattern, narrow: &Pattern) -> bool {
     let is_server = server == text && is_plain(server);
     wide == narrow
         || is_plain(server) && wide.fits(server)
-        // `?` is one character, and would take a `*` for one.
+        // `?` fits one character, and would fit the `*` of the other pattern.
         || !wide.text.contains('?') && (wide.fits(&text) || is_server && wide.fits(&format!("{text}.*")))
 }
 
-/// The ways to write a tool that a pattern may mean, made once for all patterns.
+/// The spellings of a tool that a pattern may use, computed once for all patterns.
 #[derive(Debug)]
 pub(super) struct Spelled(Vec<String>);
 
 impl Spelled {
-    /// The server alone, and the tool of it. A dot in the name of one of them is an underscore in
-    /// Python.
+    /// Collects the spellings of the server alone and of `server.tool`: as they are written, and as
+    /// Python has them, with an underscore for each dot in a name.
     pub(super) fn new(server: &str, tool: &str) -> Self {
         let spelled = |dots| {
             let server = plain(server, dots);

@@ -1,25 +1,25 @@
-//! How often, and how much.
+//! Quotas: how often, and how much.
 
 use std::collections::BTreeMap;
 
 use super::pattern::Patterns;
 
-/// What each principal may use. All quotas that fit a principal hold.
+/// A quota for each of some principals. All quotas that fit a principal hold together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quota {
-    /// Told to whoever it stops.
+    /// The name, which the principal is told when the quota is used up.
     pub name: String,
     /// Patterns; empty for all.
     pub principals: Vec<String>,
     pub runs_per_minute: Option<u32>,
     pub calls_per_run: Option<u64>,
-    /// By a pattern of tools, which share it.
+    /// Limits by pattern; all tools that fit a pattern share its limit.
     pub calls_per_minute: BTreeMap<String, u32>,
-    /// Read from servers.
+    /// The limit on bytes that are read from servers.
     pub bytes_per_minute: Option<u64>,
 }
 
-/// A quota with its patterns.
+/// A quota with its patterns compiled.
 #[derive(Clone, Debug)]
 pub(super) struct CompiledQuota {
     pub(super) quota: Quota,

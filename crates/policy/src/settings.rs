@@ -1,4 +1,4 @@
-//! The rules as the configuration has them, and what can be wrong with them.
+//! The rules in the configuration, and the mistakes that can be in them.
 
 use std::collections::BTreeMap;
 
@@ -6,28 +6,28 @@ use thiserror::Error;
 
 use super::{ask::Action, flow::FlowRule, matcher::Matcher, pattern::PatternError, quota::Quota};
 
-/// One rule. It fits a call if all that it says is true of it; what it does not say is not asked.
+/// A rule. It fits a call if all of its conditions hold; a condition that it leaves out does not count.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    /// Told to whoever it stops.
+    /// The name, which the caller is told if the rule stops a call.
     pub name: String,
     /// Patterns of principals; empty for all.
     pub principals: Vec<String>,
-    /// Patterns of `server.tool`, or of a server for all of it; empty for all tools.
+    /// Patterns of `server.tool`, or of a server for all of its tools; empty for all tools.
     pub tools: Vec<String>,
     /// `true` for tools that say that they only read, `false` for all others.
     pub read_only: Option<bool>,
     /// `true` for tools that say that they destroy, `false` for all others.
     pub destructive: Option<bool>,
-    /// What arguments must be, by their path: `to`, `filter.owner`, `items.*.id`.
+    /// Conditions on arguments, by their path: `to`, `filter.owner`, `items.*.id`.
     pub arguments: BTreeMap<String, Matcher>,
     pub action: Action,
-    /// Told to the caller after the rule's name.
+    /// The reason, which the caller is told after the rule's name.
     pub why: Option<String>,
 }
 
 impl Rule {
-    /// A rule that fits everything.
+    /// Returns a rule that fits every call.
     pub fn new(name: impl Into<String>, action: Action) -> Self {
         Self {
             name: name.into(),
@@ -42,7 +42,7 @@ impl Rule {
     }
 }
 
-/// Tools, and kinds of personal data that they are trusted with, or not.
+/// A rule that trusts some tools with some kinds of personal data, or forbids them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RevealRule {
     /// Patterns as in [`Rule::tools`].
@@ -52,19 +52,20 @@ pub struct RevealRule {
     pub allow: bool,
 }
 
-/// All rules.
+/// All rules of a configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PolicySettings {
-    /// The first that fits decides. What none fits is allowed, unless it destroys.
+    /// The first rule that fits decides. A call that no rule fits is allowed, unless its tool says that
+    /// it destroys.
     pub rules: Vec<Rule>,
-    /// What becomes of a tool that says that it destroys and that no rule fits.
+    /// The action for tools that say that they destroy, if no rule fits.
     pub destructive: Action,
     pub flows: Vec<FlowRule>,
     pub quotas: Vec<Quota>,
-    /// The first that fits decides. What none fits may be revealed.
+    /// Which tools get which kinds. The first rule that fits decides; without one, the data is revealed.
     pub reveal: Vec<RevealRule>,
-    /// Which tools' results reach the model as they are. The first that fits decides; what none
-    /// fits does not.
+    /// Which tools' results reach the model as they are. The first rule that fits decides; without one,
+    /// they do not.
     pub exempt: Vec<RevealRule>,
 }
 
@@ -81,7 +82,7 @@ impl Default for PolicySettings {
     }
 }
 
-/// Why rules cannot be used.
+/// A mistake in the rules.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum PolicyError {
     #[error("a rule of the policy has no name: give it one, which is told to whoever it stops")]

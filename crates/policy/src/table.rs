@@ -13,7 +13,7 @@ use super::{
 };
 
 impl Levels {
-    /// The three levels that are always there, as a table in Markdown: their limits, and the rest.
+    /// Returns a Markdown table of the three builtin levels: their limits, and the rest.
     pub fn table() -> String {
         let levels = builtin::builtin();
         let mut table = String::from("| |");
@@ -43,7 +43,7 @@ fn limit_cell(limit: &LimitSpec, level: &Level) -> String {
 
 type Cell = fn(&Level) -> String;
 
-/// What levels have beside limits.
+/// The rows of the table for everything but limits.
 const ROWS: [(&str, Cell); 7] = [
     ("most time that a caller may ask for", |level| seconds(level.longest)),
     ("shown to the model", |level| bytes(level.shown_bytes as u64)),

@@ -1,16 +1,15 @@
-//! How much of something there was in the last minute.
+//! Sliding windows of one minute.
 
 use std::{collections::VecDeque, time::Duration};
 
-/// What limits "per minute" look back on.
+/// The length of the window behind limits "per minute".
 const SECONDS: u64 = 60;
 
-/// Amounts by the second, for one minute.
+/// A sliding window: amounts by the second, for one minute.
 ///
-/// A token bucket would let twice the limit through in the first minute: all that it holds, and
-/// all that flows in. A list of every moment would grow with the limit. Counting by the second
-/// keeps the promise in any minute, in the space of at most 61 numbers, and is late by less than
-/// a second.
+/// A token bucket would let twice the limit through in the first minute: its content, and everything
+/// that flows in. A list of all events would grow with the limit. Counting by the second enforces the
+/// limit in any minute with at most 61 numbers, and frees an amount less than a second too late.
 #[derive(Debug, Default)]
 pub(super) struct Window {
     /// Seconds and their amounts, the oldest first.
@@ -19,12 +18,12 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// When something was last counted.
+    /// Returns the second in which something was last counted.
     pub(super) fn last(&self) -> Option<u64> {
         self.amounts.back().map(|(second, _)| *second)
     }
 
-    /// How long until `more` fits under `limit`. None if it does now.
+    /// Returns how long to wait until `more` fits under `limit`; None if it fits now.
     pub(super) fn wait(&mut self, more: u64, limit: u64, now: Duration) -> Option<Duration> {
         self.forget(now.as_secs());
         let mut total = self.total.saturating_add(more);
@@ -39,13 +38,13 @@ impl Window {
                 break;
             }
         }
-        // A second is forgotten when its end is a minute ago.
+        // A second leaves the window when its end is a minute ago.
         let free = Duration::from_secs(until.saturating_add(SECONDS + 1));
         Some(free.saturating_sub(now).max(Duration::from_millis(1)))
     }
 
     pub(super) fn add(&mut self, amount: u64, now: Duration) {
-        // Callers of several threads come late, and never before the last one here.
+        // Threads may come late with an earlier time; the seconds in the list must not go backwards.
         let second = now.as_secs().max(self.last().unwrap_or_default());
         self.forget(second);
         self.total = self.total.saturating_add(amount);
@@ -64,7 +63,7 @@ impl Window {
         }
     }
 
-    /// Whether nothing of it counts any more.
+    /// Tells whether everything in the window is too old to count.
     pub(super) fn is_over(&self, now: Duration) -> bool {
         self.last().is_none_or(|last| last.saturating_add(SECONDS) < now.as_secs())
     }

@@ -1,15 +1,15 @@
-//! Python, in and out: programs that agents wrote are read before they run, and functions are written
-//! for the tools that they call. Nothing here runs Python, does IO, or waits.
+//! Python source: analyses programs of agents before they run, and generates functions for the tools
+//! that they call. Nothing here runs Python, does IO, or waits.
 //!
 //! | module | subject |
 //! |---|---|
 //! | `codegen` | from a tool's schema to Python: names, types, the function, the signature for a model, stubs |
 //! | `syntax` | text and syntax tree of a program, parsed once |
 //! | `scope` | where its names are bound, and to what |
-//! | `program` | both, for all who look at a program |
+//! | `program` | a program with both, for everything that looks at it |
 //! | `uses` | the tools and skills that code names |
 //! | `check` | mistakes that would make a program fail |
-//! | `review` | what is refused, dangerous or hopeless in it |
+//! | `review` | what is refused, dangerous or hopeless in a program |
 
 pub mod check;
 pub mod codegen;

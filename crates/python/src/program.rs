@@ -1,4 +1,5 @@
-//! A program, read once for all who look at it before it runs.
+//! A program that is parsed once for the check, the review, and everything else that looks at it
+//! before it runs.
 
 use std::sync::OnceLock;
 
@@ -9,8 +10,8 @@ use crate::{
     syntax::{SourceTree, SyntaxFault},
 };
 
-/// A program with the scopes of its names. They are collected when they are first asked for, and not
-/// again; the check, the review and whoever asks for its tools share them.
+/// A program with the scopes of its names. They are collected once, when they are first asked for;
+/// the check, the review and the search for its tools share them.
 #[derive(Debug)]
 pub struct ParsedProgram<'t> {
     tree: &'t SourceTree,
@@ -26,12 +27,12 @@ impl<'t> ParsedProgram<'t> {
         self.tree.text()
     }
 
-    /// The statements of the program, if it parses.
+    /// Returns the statements of the program, or the reason for which it does not parse.
     pub fn body(&self) -> Result<&'t [Stmt], &'t SyntaxFault> {
         self.tree.body()
     }
 
-    /// Where the names of the program are bound. One that does not parse binds none.
+    /// Returns the scopes of the program. A program that does not parse binds no names.
     pub(crate) fn scopes(&self) -> &Scopes<'t> {
         let collect = || scope::collect(self.body().unwrap_or_default(), self.tree.range());
         self.scopes.get_or_init(collect)
@@ -42,7 +43,8 @@ impl<'t> ParsedProgram<'t> {
 mod tests {
     use super::*;
 
-    /// A run keeps its program while it waits for servers, on whichever thread.
+    /// Compiles only for types that threads can share: a run keeps its program while it waits for
+    /// servers, on whichever thread.
     fn is_shared_between_threads<T: Send + Sync>(_: &T) {}
 
     #[test]

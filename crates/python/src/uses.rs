@@ -1,8 +1,7 @@
 //! The tools and the skills that code names.
 //!
-//! Every name that may mean a tool counts, whatever stands around it: this list is shown to the
-//! person who is asked whether to install a skill. It is no fence. What a program may call is
-//! decided by the broker when it calls.
+//! Every name that may mean a tool counts, whatever stands around it: this list is shown to the person
+//! who is asked whether to install a skill. It is not a boundary: the broker decides on each call.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -19,18 +18,18 @@ use crate::{
     syntax::Lines,
 };
 
-/// Modules whose parts are followed. The last ones can reach any other module.
+/// Modules whose parts are followed. The last four can reach any other module.
 const FOLLOWED: [&str; 7] =
     ["servers", "skills", "client", "importlib", "builtins", "sys", "_narrows"];
 const CALL_BY_NAME: &str = "client.call_mcp_tool";
-/// What leads to any tool, whatever is done with it.
+/// The module that leads to any tool, whatever is done with it.
 const ANY_MEANING: &str = "_narrows";
-/// What can reach any tool by a name that is made when the code runs.
+/// Functions and objects that can reach any tool by a name that is computed at run time.
 const ANYTHING: [&str; 5] =
     ["builtins.exec", "builtins.eval", "builtins.__import__", "sys.modules", "importlib.reload"];
 
-/// How many imports are followed that bind one name. Each use of it would count for each of them, which
-/// takes hours for a name that is bound ten thousand times. What is bound more often may be anything.
+/// How many imports are followed that bind one name. Each use counts for each of them, which would take
+/// hours for a name that is bound ten thousand times. A name that is bound more often may be anything.
 const MAX_MEANINGS: usize = 16;
 
 /// A tool that code names.
@@ -39,23 +38,23 @@ pub struct ToolReference {
     /// `github.create_issue`: the server's module and the function, as they are written. `github.*`
     /// is any tool of a server and `*` any at all.
     pub tool: String,
-    /// Where it is named first, from 1.
+    /// The line where it is named first, from 1.
     pub line: u32,
-    /// Which tool it is shows only when the code runs.
+    /// Whether only the run of the code shows which tool it is.
     pub dynamic: bool,
 }
 
-/// What code uses.
+/// The tools and skills that code uses.
 #[derive(Debug, Default)]
 pub struct CodeUses {
-    /// Each once, in the order of the code.
+    /// Each tool once, in the order of the code.
     pub tools: Vec<ToolReference>,
     pub skills: BTreeSet<String>,
-    /// `from skills import *`, which imports whatever there is: its line.
+    /// The line of `from skills import *`, which imports all skills that there are.
     pub star_of_skills: Option<u32>,
 }
 
-/// Finds the tools and skills that a program names. One that does not parse names none.
+/// Finds the tools and skills that a program names. A program that does not parse names none.
 pub fn uses(program: &ParsedProgram<'_>, lines: &Lines) -> CodeUses {
     let mentions = Mentions::new(program, &[]);
     let tools = mentions.tools.into_iter().map(|(at, tool)| {
@@ -72,16 +71,18 @@ pub fn uses(program: &ParsedProgram<'_>, lines: &Lines) -> CodeUses {
 /// The places where code names tools and skills.
 #[derive(Debug)]
 pub(crate) struct Mentions {
-    /// Each tool (see [`ToolReference::tool`]) where it is named first, in the order of the code.
+    /// Each tool (see [`ToolReference::tool`]) with the place where it is named first, in the order of
+    /// the code.
     pub(crate) tools: Vec<(TextSize, String)>,
-    /// The calls that are surely, or may be, calls of a tool.
+    /// The calls that may be calls of a tool.
     pub(crate) calls: HashSet<TextRange>,
     skills: BTreeSet<String>,
     star_of_skills: Option<TextSize>,
 }
 
 impl Mentions {
-    /// Finds them in a program that has these tools without an import: names, and what they mean.
+    /// Finds the tools and skills in a program. `implied` are the tools that it has without an import:
+    /// names, and the paths that they stand for.
     pub(crate) fn new(program: &ParsedProgram<'_>, implied: &[(&str, String)]) -> Self {
         let mut names = Names::of(program.scopes());
         implied.iter().for_each(|(name, path)| names.bind(name, path));
@@ -99,7 +100,7 @@ fn is_followed(path: &str) -> bool {
     path.split('.').next().is_some_and(|first| FOLLOWED.contains(&first))
 }
 
-/// What each imported name may mean, wherever it is imported.
+/// The paths that each imported name may mean, wherever it is imported.
 #[derive(Debug, Default)]
 struct Names<'a>(HashMap<&'a str, BTreeSet<String>>);
 
@@ -135,7 +136,7 @@ impl<'a> Names<'a> {
 #[derive(Debug, Default)]
 struct UseCollector<'a> {
     names: Names<'a>,
-    /// Where each tool is named first.
+    /// The place where each tool is named first.
     found: BTreeMap<String, TextSize>,
     calls: HashSet<TextRange>,
     skills: BTreeSet<String>,
@@ -148,7 +149,7 @@ impl<'a> UseCollector<'a> {
         *first = at.min(*first);
     }
 
-    /// All that an expression may mean, of what is followed.
+    /// Returns all followed paths that an expression may mean.
     fn paths(&self, expr: &Expr) -> Vec<String> {
         match expr {
             Expr::Name(name) => match self.names.0.get(name.id.as_str()) {
@@ -170,7 +171,7 @@ impl<'a> UseCollector<'a> {
         }
     }
 
-    /// Something is done with what a path means.
+    /// Records that the code uses a path.
     fn mentioned(&mut self, path: &str, at: TextSize) {
         let mut parts = path.split('.');
         let (first, second, third) = (parts.next(), parts.next(), parts.next());
@@ -178,7 +179,7 @@ impl<'a> UseCollector<'a> {
             (Some("servers"), Some(server), Some(tool)) if is_public(server) && is_public(tool) => {
                 self.tool(format!("{server}.{tool}"), at);
             }
-            // The module itself is handed on, and whoever gets it can call all of it.
+            // The module itself is passed on, and its receiver can call all of its tools.
             (Some("servers"), Some(server), _) if is_public(server) => {
                 self.tool(format!("{server}.*"), at);
             }
@@ -227,7 +228,7 @@ impl<'a> UseCollector<'a> {
         for alias in &import.names {
             let path = format!("{module}.{}", alias.name);
             let is_module = module == "servers" && &*alias.name != "*";
-            // `from client import call_mcp_tool` says nothing yet, and neither does
+            // `from client import call_mcp_tool` names no tool yet, and neither does
             // `from servers import github`.
             if is_module || matches!(module.as_str(), "client" | "builtins" | "importlib" | "sys") {
                 continue;
@@ -241,7 +242,7 @@ impl<'a> UseCollector<'a> {
     }
 }
 
-/// `github.create_issue` of `mcp__github__create_issue` and the other ways to write it.
+/// Returns `github.create_issue` for `mcp__github__create_issue` and the other ways to write it.
 fn by_full_name(name: &str) -> String {
     let name = name.trim();
     let parts = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
@@ -251,13 +252,13 @@ fn by_full_name(name: &str) -> String {
     }
 }
 
-/// `servers.github.create_issue`
+/// Tells whether a path is that of a tool: `servers.github.create_issue`.
 fn is_tool(path: &str) -> bool {
     let parts = path.strip_prefix("servers.").and_then(|rest| rest.split_once('.'));
     parts.is_some_and(|(server, tool)| is_public(server) && is_public(tool))
 }
 
-/// `servers.__dict__` is no server.
+/// Tells whether a name may be that of a server or a tool: `servers.__dict__` is not a server.
 fn is_public(name: &str) -> bool {
     !name.starts_with('_') && name != "*"
 }

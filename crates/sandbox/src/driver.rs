@@ -27,7 +27,7 @@ use crate::{
     untaken::{Untaken, UntakenBytes},
 };
 
-/// What came of a call.
+/// The outcome of a tool call, on its way to the guest.
 #[derive(Debug)]
 pub(crate) struct Completion {
     pub(crate) number: u64,
@@ -35,11 +35,11 @@ pub(crate) struct Completion {
     /// The JSON of its value or its failure.
     pub(crate) text: String,
     pub(crate) data: Option<Bytes>,
-    /// What it takes until the program has it; nothing if it is only a failure.
+    /// The memory that it takes until the program has it; `None` for a failure.
     pub(crate) untaken: Option<UntakenBytes>,
 }
 
-/// What a guest tells or asks.
+/// A message from the guest's thread to the caller's side.
 #[derive(Debug)]
 pub(crate) enum Event {
     Output {
@@ -64,11 +64,11 @@ pub(crate) enum Event {
         name: String,
         reply: oneshot::Sender<Option<ModuleSource>>,
     },
-    /// What came of the run, and the interpreter if a session keeps it.
+    /// The report of the run, and the isolate if a session keeps it.
     Finished(Box<Report>, Option<Box<Isolate>>),
 }
 
-/// What was printed.
+/// The output of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Printed {
     pub(crate) stdout: Kept,
@@ -84,7 +84,7 @@ pub(crate) struct Kept {
     partial: Vec<u8>,
 }
 
-/// Answers events until the run is finished; no report if it ended without one.
+/// Answers events until the run is finished. Returns no report if it ended without one.
 pub(crate) async fn drive(
     host: &dyn ToolHost,
     limits: &Limits,
@@ -120,7 +120,7 @@ struct Work<'a> {
     max_calls: usize,
     /// Answers that the program has not taken.
     untaken: Arc<Untaken>,
-    /// What is under way; a call ends with its number.
+    /// The futures under way; that of a call yields its number.
     running: FuturesUnordered<BoxFuture<'a, Option<u64>>>,
 }
 
@@ -155,7 +155,7 @@ impl<'a> Work<'a> {
             }
             Event::Abandon(number) => {
                 self.waiting.retain(|call| call.number != number);
-                // It keeps its place until its future is gone.
+                // The call keeps its place until its future is gone.
                 if let Some(call) = self.calls.get(&number) {
                     call.abort();
                 }
@@ -184,8 +184,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Starts as many waiting calls as may be in flight, unless the program first has to take what others
-    /// brought.
+    /// Starts as many waiting calls as may be in flight, unless the program has to take earlier answers
+    /// first.
     fn start_waiting(&mut self) {
         while self.calls.len() < self.max_calls
             && !self.untaken.is_full()
@@ -267,7 +267,7 @@ impl Printed {
         kept.show(host, limits, stream, &text);
     }
 
-    /// Half a character at the end will not be completed.
+    /// Ends both streams: half a character at their end will not be completed any more.
     fn end(&mut self, host: &dyn ToolHost, limits: &Limits) {
         let streams =
             [(OutputStream::Stdout, &mut self.stdout), (OutputStream::Stderr, &mut self.stderr)];
@@ -291,7 +291,7 @@ impl Kept {
         self.dropped_bytes += (text.len() - room) as u64;
     }
 
-    /// The text of these bytes, as far as its characters are complete.
+    /// Decodes bytes, as far as their characters are complete.
     fn decode(&mut self, bytes: &[u8]) -> String {
         self.partial.extend_from_slice(bytes);
         let mut text = String::with_capacity(self.partial.len());
@@ -315,7 +315,7 @@ impl Kept {
     }
 }
 
-/// Whether these bytes are the beginning of a character rather than wrong.
+/// Tells whether these bytes are the beginning of a character rather than wrong.
 fn may_be_completed(bytes: &[u8]) -> bool {
     matches!(std::str::from_utf8(bytes), Err(error) if error.error_len().is_none())
 }

@@ -51,7 +51,7 @@ const TABLES: u32 = 2;
 /// Filling the host's memory by growing tables of functions.
 const MAX_TABLE_ELEMENTS: usize = 40_000;
 
-/// What becomes of an isolate's memory when it ends.
+/// The fate of an isolate's memory when it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MemoryReuse {
     /// It is put back as it was, for the next isolate in its place: most programs touch less than
@@ -63,7 +63,7 @@ pub(crate) enum MemoryReuse {
 }
 
 impl MemoryReuse {
-    /// Returns this much of a part of an isolate, or none of it.
+    /// Returns how many of these bytes of a part of an isolate are kept: all or none.
     fn keep(self, bytes: usize) -> usize {
         match self {
             Self::Kept => bytes,
@@ -117,8 +117,8 @@ pub(crate) fn prepare(
     SandboxPre::new(linker.instantiate_pre(&compiled.component(engine)?)?)
 }
 
-/// What the interpreter's C library imports. It names sockets; every isolate is made with all
-/// of them denied (see `isolate`), and Python says so before it comes to that.
+/// Links what the interpreter's C library imports. It names sockets; every isolate is made with all of
+/// them denied (see `isolate`), and Python says so before it comes to that.
 fn link_wasi(linker: &mut Linker<IsolateState>) -> wasmtime::Result<()> {
     type State = IsolateState;
     wasmtime_wasi_io::add_to_linker_async(linker)?;
@@ -149,7 +149,7 @@ fn link_wasi(linker: &mut Linker<IsolateState>) -> wasmtime::Result<()> {
 /// The compiled guest, from where engines load it.
 #[derive(Debug)]
 pub(crate) struct Compiled {
-    /// The same in a file in memory; none where there are no such files.
+    /// The same in a file in memory, or `None` where there are no such files.
     #[cfg(target_os = "linux")]
     file: Option<File>,
 }
@@ -162,6 +162,8 @@ impl Compiled {
         }
     }
 
+    /// Loads the guest into an engine.
+    ///
     /// SAFETY: `deserialize` trusts its input to be what a compiler of this wasmtime wrote. It is:
     /// `guest/builder` compiled it with the same wasmtime (one exact version in both workspaces) and
     /// the same settings (`runtime_config`), and it is part of this very binary, so whoever can change

@@ -1,4 +1,4 @@
-//! What a program can reach outside of the sandbox: whatever its [`ToolHost`] offers.
+//! The outside of the sandbox as a program can reach it: whatever its [`ToolHost`] offers.
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
@@ -8,32 +8,34 @@ use serde_json::{Map, Value, value::RawValue};
 
 use crate::paused_clock::PausedClock;
 
-/// The other side of the sandbox's wall. The sandbox knows nothing of what a tool is.
+/// The host of a program, on the other side of the sandbox's wall. The sandbox knows nothing of what a
+/// tool is.
 ///
 /// All that comes from a program is untrusted: names may be anything, and arguments are any
 /// valid JSON. What a host does not offer is refused.
 pub trait ToolHost: Send + Sync {
-    /// `await call(tool, arguments)`. Many may be in flight; dropping the future cancels one.
+    /// Answers `await call(tool, arguments)`. Many may be in flight; dropping the future cancels one.
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolAnswer, ToolFailure>> {
         refuse(format!("there is no tool {:?}: no tools are available here", call.tool))
     }
 
-    /// Something that the program waits for without `await`.
+    /// Answers a question that the program waits for without `await`.
     fn query(&self, query: Query) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>> {
         refuse(format!("{:?} is not available here", query.name))
     }
 
-    /// The source of a module that is imported for the first time.
+    /// Returns the source of a module that is imported for the first time.
     fn module(&self, _name: String) -> BoxFuture<'_, Option<ModuleSource>> {
         Box::pin(std::future::ready(None))
     }
 
-    /// Where the host tells that the program waits for a person, whose time does not count.
+    /// Returns the clock on which the host notes that the program waits for a person, whose time does
+    /// not count.
     fn patience(&self) -> PausedClock {
         PausedClock::default()
     }
 
-    /// The program printed something. Called as it happens, in order.
+    /// Receives what the program prints. Called as it happens, in order.
     fn output(&self, _stream: OutputStream, _text: &str) {}
 }
 
@@ -48,15 +50,15 @@ pub struct ToolCall {
     pub number: u64,
     pub tool: String,
     pub arguments: Box<RawValue>,
-    /// What would be too slow as JSON.
+    /// Binary data, which would be too slow as JSON.
     pub data: Vec<Bytes>,
 }
 
-/// What a call gives.
+/// The result of a call.
 #[derive(Debug)]
 pub struct ToolAnswer {
     pub value: Box<RawValue>,
-    /// What would be too slow as JSON.
+    /// Binary data, which would be too slow as JSON.
     pub data: Option<Bytes>,
 }
 

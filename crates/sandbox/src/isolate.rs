@@ -46,7 +46,7 @@ const MAX_UNANSWERED_BYTES: usize = 64 << 20;
 /// Filling the host's memory with the data of answers that are never taken.
 const MAX_UNTAKEN_BYTES: usize = 64 << 20;
 
-/// All that a program finds in its environment.
+/// The whole environment of a program.
 const ENVIRONMENT: [(&str, &str); 4] =
     [("HOME", "/tmp"), ("LANG", "C.UTF-8"), ("TMPDIR", "/tmp"), ("TZ", "UTC")];
 
@@ -54,11 +54,12 @@ const ENVIRONMENT: [(&str, &str); 4] =
 pub(crate) struct Isolate {
     store: Store<IsolateState>,
     guest: Guest,
-    /// Its place, if that is one whose memory is kept; given back after the memory is.
+    /// Its place, if it has one whose memory is kept. Declared last: it is given back after the memory
+    /// is.
     _kept: Option<OwnedSemaphorePermit>,
 }
 
-/// What the host keeps for an isolate.
+/// The host's state of an isolate.
 pub(crate) struct IsolateState {
     wasi: WasiCtx,
     table: ResourceTable,
@@ -82,14 +83,15 @@ struct Link {
 }
 
 impl Link {
-    /// An answer as the guest reads it; its data waits here.
+    /// Turns a completion into an answer as the guest reads it, and keeps its data until the guest
+    /// takes it.
     fn told(&mut self, completion: Completion) -> (u64, bool, String) {
         let Completion { number, succeeded, text, data, untaken } = completion;
         if untaken.is_some_and(UntakenBytes::taken) {
             let _ = self.events.send(Event::Taken);
         }
         let size = self.unanswered.remove(&number);
-        // Nobody waits for it any more.
+        // The data of an abandoned call is dropped: nobody waits for it any more.
         let Some(data) = data.filter(|_| size.is_some()) else { return (number, succeeded, text) };
         let waiting: usize = self.untaken.values().map(Bytes::len).sum();
         if waiting + data.len() > MAX_UNTAKEN_BYTES {
@@ -104,7 +106,7 @@ impl Link {
     }
 }
 
-/// All that a run needs on this side.
+/// Everything that a run needs on the guest's thread.
 pub(crate) struct RunJob {
     pub(crate) program: Program,
     pub(crate) limits: Limits,
@@ -117,24 +119,25 @@ pub(crate) struct RunJob {
     pub(crate) completions: UnboundedReceiver<Completion>,
 }
 
-/// What a session needs on this side.
+/// The part of a [`RunJob`] that only a program of a session has.
 #[derive(Debug)]
 pub(crate) struct SessionJob {
-    /// What earlier programs left, for an isolate in which none has run.
+    /// The saved variables of earlier programs, for an isolate in which none has run.
     pub(crate) restore: Option<Arc<[u8]>>,
 }
 
-/// What a session's program left behind. An isolate that could not tell is of no use any more.
+/// The variables that a session's program left. An isolate that could not save them is of no use any
+/// more.
 #[derive(Debug)]
 pub(crate) struct SessionReport {
     pub(crate) state: Result<Arc<[u8]>, String>,
-    /// What cannot be kept in a state, though the isolate has it.
+    /// Variables that cannot be saved, though the isolate has them.
     pub(crate) fleeting: LostVariables,
-    /// What earlier programs left and could not be brought back.
+    /// Variables of earlier programs that could not be restored.
     pub(crate) lost: LostVariables,
 }
 
-/// What was measured of a run and how it ended.
+/// How a run ended, and what was measured of it.
 #[derive(Debug)]
 pub(crate) struct Report {
     pub(crate) ended: Ended,
@@ -142,13 +145,13 @@ pub(crate) struct Report {
     pub(crate) cpu_time: Duration,
     pub(crate) peak_memory_bytes: u64,
     pub(crate) tool_calls: u32,
-    /// Memory was refused at some point.
+    /// Why memory was refused at some point, if it was.
     pub(crate) memory_refused: Option<MemoryRefusal>,
-    /// A quota of the file system was reached at some point.
+    /// The quota of the file system that was reached at some point, if any.
     pub(crate) files_refused: Option<LimitKind>,
     /// Why nothing could be written to the workspace.
     pub(crate) workspace_failure: Option<String>,
-    /// Of a session's program that came to its end by itself.
+    /// Present if a session's program came to its end by itself.
     pub(crate) session: Option<SessionReport>,
 }
 
@@ -162,13 +165,13 @@ pub(crate) enum Ended {
     Cancelled,
     /// `os.abort`, or a fatal error of the interpreter.
     Aborted,
-    /// What earlier programs of the session left cannot be brought back at all.
+    /// The variables of earlier programs of the session cannot be brought back at all.
     NotRestored(String),
-    /// Code that no program can write by accident.
+    /// A crash of the guest, which no program causes by accident.
     Trapped(String),
 }
 
-/// Ends a run from within a host function.
+/// An error that ends a run from within a host function.
 #[derive(Debug, Error)]
 #[error("{0:?} limit exceeded")]
 pub(crate) struct Exceeded(pub(crate) LimitKind);
@@ -242,7 +245,7 @@ impl Isolate {
         if session.is_none() || !state.files.is_of(workspace.as_ref()) {
             state.files = FileSystem::new(workspace, &limits);
         }
-        // What an earlier program ran into is told already.
+        // What an earlier program of the session ran into was reported with that one.
         state.files.refusal();
         state.files.count_failure();
         state.memory.begin(&limits, Arc::clone(&turn.caller));
@@ -303,8 +306,8 @@ impl Isolate {
 const MIN_SAVING_TIME: Duration = Duration::from_millis(250);
 
 impl Isolate {
-    /// The variables that a session's program left, as bytes. It is the program's code that writes
-    /// them, so its limits hold for that too.
+    /// Saves the variables that a session's program left, as bytes. It is the program's code that
+    /// writes them, so its limits hold for that too.
     async fn saved(&mut self, lost: LostVariables, mut bounds: Bounds) -> SessionReport {
         bounds.extend(MIN_SAVING_TIME);
         let mut given = None;
@@ -332,10 +335,10 @@ impl Isolate {
     }
 }
 
-/// How soon the time is looked at again while a person is asked.
+/// How soon the time is checked again while a person is asked.
 const NEXT_LOOK: Duration = Duration::from_millis(10);
 
-/// What ends a run from outside, and the processor time that it has used.
+/// The limits that end a run from outside, and the processor time that it has used.
 struct Bounds {
     limits: Limits,
     started: Instant,
@@ -346,7 +349,7 @@ struct Bounds {
 }
 
 impl Bounds {
-    /// Leaves at least so much time from now on.
+    /// Extends the time limits so that at least `min` is left from now on.
     fn extend(&mut self, min: Duration) {
         let now = Instant::now();
         let end = now + min;
@@ -375,7 +378,7 @@ impl Bounds {
                 return Poll::Ready(Ended::Limit(LimitKind::WallTime));
             }
             while timer.as_mut().poll(context).is_ready() {
-                // It was set when nobody had been asked yet.
+                // The timer was set when nobody had been asked yet.
                 timer.as_mut().reset(deadline.max(now + NEXT_LOOK).into());
             }
             let Poll::Ready(turn) = turn.poll(context) else { return Poll::Pending };
@@ -395,12 +398,12 @@ impl Bounds {
     }
 }
 
-/// A run's way to the processor: whoever waits for something else holds nobody up.
+/// A run's claim to the processor: while it waits for something else, it holds nobody up.
 #[derive(Debug)]
 pub(crate) struct Turn {
     turns: Arc<FairSemaphore>,
     caller: Caller,
-    /// Of a run that has not begun yet.
+    /// The permit of a run that has not begun yet.
     first: Option<Permit>,
     waiting: Option<Acquire>,
 }
@@ -410,7 +413,7 @@ impl Turn {
         Self { turns, caller, first: Some(first), waiting: None }
     }
 
-    /// Returns the right to use the processor until it is dropped.
+    /// Waits for the permit to use the processor, which lasts until it is dropped.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Permit>> {
         if let Some(first) = self.first.take() {
             return Poll::Ready(Some(first));
@@ -472,7 +475,7 @@ impl wasmtime_wasi_io::IoView for IsolateState {
     }
 }
 
-/// What a program asks of the host. The caller's side may be gone; then the run is about to be
+/// Answers what a program asks of the host. The caller's side may be gone; then the run is about to be
 /// stopped, and it does not matter what it is told.
 impl interface::Host for IsolateState {
     fn submit(

@@ -1,4 +1,4 @@
-//! What a run uses up of memory and of the processor.
+//! Measures what a run uses up of memory and of the processor.
 
 use std::{mem, sync::Arc, time::Duration};
 
@@ -14,26 +14,27 @@ pub(crate) enum MemoryRefusal {
     Budget,
 }
 
-/// Grants memory up to the limit. A refusal is a `MemoryError` in Python.
+/// A meter that grants memory up to a limit. A refusal is a `MemoryError` in Python.
 #[derive(Debug)]
 pub(crate) struct MemoryMeter {
     limit: u64,
     used: u64,
     pub(crate) peak: u64,
     pub(crate) refused: Option<MemoryRefusal>,
-    /// Of all programs that run: many that wait, each within its own limit, must not fill the machine,
-    /// and those of one caller must leave some to others.
+    /// The memory of all programs that run: many that wait, each within its own limit, must not fill
+    /// the machine, and those of one caller must leave some to others.
     budget: Arc<FairBudget>,
-    /// Who the program runs for; none while none runs.
+    /// The caller whom the program runs for; `None` while no program runs.
     caller: Option<Caller>,
-    /// What the program has of the budget.
+    /// The part of the budget that the program has.
     counted: u64,
-    /// What it has beyond what an isolate begins with.
+    /// The memory that it has beyond what an isolate begins with.
     grown: u64,
 }
 
 impl MemoryMeter {
-    /// Before a program is there, the interpreter gets what it needs.
+    /// Returns a meter for an interpreter that starts, which gets what it needs before a program is
+    /// there.
     pub(crate) fn for_start(budget: Arc<FairBudget>) -> Self {
         Self {
             limit: Limits::MAX_MEMORY_BYTES,
@@ -58,7 +59,7 @@ impl MemoryMeter {
         self.caller = Some(caller);
     }
 
-    /// Ends with the program. What a session keeps has a bound of its own.
+    /// Gives the program's part of the budget back. What a session keeps has a bound of its own.
     pub(crate) fn end(&mut self) {
         if let Some(caller) = self.caller.take() {
             self.budget.give_back(&caller, mem::take(&mut self.counted));
@@ -101,7 +102,7 @@ impl ResourceLimiter for MemoryMeter {
             self.refused = Some(MemoryRefusal::Limit);
             return Ok(false);
         }
-        // What an isolate begins with is the same memory for all, until it is written to.
+        // The memory that an isolate begins with is the same for all, until it is written to.
         if current > 0 {
             if !self.take(more) {
                 self.refused = Some(MemoryRefusal::Budget);
@@ -125,7 +126,7 @@ impl ResourceLimiter for MemoryMeter {
     }
 }
 
-/// The processor time of this thread so far.
+/// Returns the processor time of this thread so far.
 pub(crate) fn thread_cpu_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)

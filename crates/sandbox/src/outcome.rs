@@ -1,4 +1,4 @@
-//! From what an isolate reported to what the caller is told.
+//! Turns the report of an isolate into the outcome that the caller is given.
 
 use narrows_model::{DroppedBytes, Ending, Failure, LimitHit, LimitKind, Limits, Outcome, cut};
 use serde::Deserialize;
@@ -21,7 +21,7 @@ const MAX_NOTES: usize = 50;
 const ABORTED: &str = "the program aborted the interpreter: by os.abort, or by waiting for a lock \
     or a queue that only another thread could release (there are no threads; use asyncio)";
 
-/// Of a program that stayed within its own limit.
+/// The note for a program that was refused memory though it stayed within its own limit.
 const NO_MEMORY_LEFT: &str = "memory was refused because programs together use what the sandbox has \
     for them; try again when others have ended";
 
@@ -47,12 +47,12 @@ struct GuestError {
     message: String,
     line: Option<u32>,
     traceback: String,
-    /// A limit that only the guest can tell the error's relation to.
+    /// The limit that the error comes from, which only the guest can tell.
     #[serde(default)]
     cause: Option<Cause>,
 }
 
-/// What an exception says about its reason.
+/// The limit that an exception claims as its reason.
 #[derive(Clone, Copy, Deserialize, PartialEq)]
 #[serde(rename_all = "snake_case")]
 enum Cause {
@@ -61,8 +61,8 @@ enum Cause {
     ToolCalls,
 }
 
-/// Puts together all that is known of a run. A result over its limit comes with it all the same,
-/// for a caller that has a place to keep it.
+/// Builds the outcome of a run. A result over its limit comes with it all the same, for a caller that
+/// has a place to keep it.
 pub(crate) fn outcome(report: Report, printed: Printed, limits: &Limits) -> Outcome {
     let mut notes = Vec::new();
     let mut result = Value::Null;
@@ -182,7 +182,8 @@ fn returned(
     }
 }
 
-/// Only what the host itself refused counts: a program cannot claim a limit.
+/// Returns the limit behind an error. Only what the host itself refused counts: a program cannot claim
+/// a limit.
 fn limit_behind(error: &GuestError, report: &Report, limits: &Limits) -> Option<LimitKind> {
     match error.cause? {
         Cause::Memory => {
@@ -207,7 +208,7 @@ fn shown_notes(notes: Vec<String>) -> Vec<String> {
     notes.into_iter().take(MAX_NOTES).map(|note| shortened(note, MAX_NOTE_BYTES)).collect()
 }
 
-/// The beginning and the end, where the important lines of a traceback are.
+/// Keeps the beginning and the end of a text, where the important lines of a traceback are.
 fn shortened(text: String, max_bytes: usize) -> String {
     if text.len() <= max_bytes {
         return text;

@@ -1,4 +1,4 @@
-//! What a program prints, on its way out as it happens.
+//! The output of a program, on its way out as it is printed.
 
 use bytes::Bytes;
 use narrows_model::{LimitKind, Limits, OutputStream as Stream};
@@ -34,7 +34,7 @@ impl Output {
         Self { stream, sink: Arc::default() }
     }
 
-    /// From now on, what is written goes to `events`, up to the ceiling.
+    /// Sends what is written from now on to `events`, up to the ceiling.
     pub(crate) fn begin(&self, events: UnboundedSender<Event>, limits: &Limits) {
         let mut sink = self.sink.lock().unwrap_or_else(PoisonError::into_inner);
         sink.events = Some(events);
@@ -84,7 +84,7 @@ impl OutputStream for Output {
 
     fn check_write(&mut self) -> StreamResult<usize> {
         let sink = self.sink.lock().unwrap_or_else(PoisonError::into_inner);
-        // One byte more than is left, to see that it is too much.
+        // One byte more than is left, to notice a write that is too large.
         let room = if sink.events.is_some() { sink.left + 1 } else { MAX_AT_ONCE };
         Ok(room.min(MAX_AT_ONCE) as usize)
     }

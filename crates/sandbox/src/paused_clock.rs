@@ -5,14 +5,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// As long as a program can wait for people in all: it keeps its isolate meanwhile.
+/// The longest time that a program can wait for people in all: it keeps its isolate meanwhile.
 const MAX_PAUSE: Duration = Duration::from_secs(600);
 
-/// What a host tells of people who are asked something while its program runs.
+/// A clock of the time for which a program waits for people. Its host says when it begins to wait.
 #[derive(Clone, Debug, Default)]
 pub struct PausedClock(Arc<Mutex<Waits>>);
 
-/// While this exists, somebody is asked.
+/// A guard: while it exists, a person is asked.
 #[derive(Debug)]
 pub struct Waiting(PausedClock);
 
@@ -26,13 +26,13 @@ struct Waits {
 }
 
 impl PausedClock {
-    /// Somebody is asked from now on.
+    /// Begins to wait for a person, until the result is dropped.
     pub fn wait(&self) -> Waiting {
         self.waits().begin(Instant::now());
         Waiting(self.clone())
     }
 
-    /// How long people have been asked until now.
+    /// Returns how long people have been asked until now.
     pub(crate) fn so_far(&self, now: Instant) -> Duration {
         self.waits().so_far(now)
     }

@@ -1,4 +1,4 @@
-//! Isolates that are made beforehand and have touched what every run touches.
+//! A pool of isolates that are made in advance and have touched the memory that every run touches.
 
 use std::{
     mem,
@@ -28,16 +28,17 @@ pub(crate) enum Use {
     Session,
 }
 
-/// Makes isolates, and keeps some ready.
+/// A pool that makes isolates and keeps some ready.
 pub(crate) struct Pool {
     /// Places whose memory is kept for the next isolate: so many that what stays resident is bounded,
     /// whatever the number of programs was. Replaced when it is quiet.
     kept: Mutex<Arc<KeptPlaces>>,
-    /// Those of the others, when these are all taken, and of sessions.
+    /// Places whose memory is returned to the system: for sessions, and for programs when all of `kept`
+    /// are taken.
     returned: Places,
     compiled: Compiled,
     ticker: Arc<Ticker>,
-    /// Of all isolates together.
+    /// The memory of all isolates together.
     memory: Arc<FairBudget>,
     ready: Mutex<Vec<Isolate>>,
     count: watch::Sender<usize>,
@@ -61,7 +62,7 @@ impl KeptPlaces {
         Ok(Self { places, size, free, used: AtomicUsize::new(0) })
     }
 
-    /// Takes one, if there is one.
+    /// Takes a place, if one is free.
     fn take(&self) -> Option<OwnedSemaphorePermit> {
         let place = Arc::clone(&self.free).try_acquire_owned().ok()?;
         self.used.fetch_max(self.size - self.free.available_permits(), Ordering::Relaxed);
@@ -74,7 +75,7 @@ struct Places {
     engine: Engine,
     /// Made when the first isolate is.
     guest: OnceLock<SandboxPre<IsolateState>>,
-    /// Held while it is made.
+    /// Locked while the guest is made.
     preparing: Mutex<()>,
 }
 
@@ -101,11 +102,11 @@ impl Places {
 /// How many isolates a pool has.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PoolSize {
-    /// At the same time, at most.
+    /// The most isolates at the same time.
     pub(crate) isolates: usize,
-    /// Among them those whose memory is kept when they end.
+    /// How many of them keep their memory for the next one when they end.
     pub(crate) kept: usize,
-    /// Those that are made beforehand.
+    /// How many are made in advance.
     pub(crate) ready: usize,
 }
 
@@ -118,7 +119,7 @@ impl Pool {
         let kept = Arc::new(KeptPlaces::new(size.kept)?);
         let returned = Places::new(size.isolates, MemoryReuse::Returned)?;
         let compiled = Compiled::new();
-        // A guest that this machine cannot run is told of at once.
+        // Prepared at once, so that a guest that this machine cannot run is reported here.
         let first = if size.kept > 0 { &kept.places } else { &returned };
         first.guest(&compiled)?;
         ticker.add(&kept.places.engine);
@@ -139,8 +140,8 @@ impl Pool {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the memory that places keep to the system, but for what is needed to be ready. To be
-    /// called when it has been quiet for long. wasmtime gives nothing back as long as an engine is
+    /// Gives the memory that places keep back to the system, except for what is needed to be ready. To
+    /// be called when it has been quiet for long. wasmtime gives nothing back as long as an engine is
     /// there, so a new one takes its place; the old one goes with the last of its isolates.
     pub(crate) fn give_back(&self) -> wasmtime::Result<()> {
         let size = {
@@ -230,7 +231,7 @@ mod tests {
     /// Held by the test that measures the process.
     static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
-    /// The memory that the process has for itself.
+    /// Returns the memory that the process has for itself.
     fn memory_bytes() -> u64 {
         let status = std::fs::read_to_string("/proc/self/status").unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();

@@ -24,21 +24,21 @@ type Chore = Box<dyn Fn(&Runtime) -> bool + Send + Sync>;
 /// would only slow down the others.
 const QUIET: Duration = Duration::from_millis(10);
 
-/// What is done when there has been no job for long.
+/// Work for when there has been no job for long.
 type Rest = Box<dyn Fn() + Send + Sync>;
 
-/// How long there was no job before the memory of those that were is given back: longer than the pauses within
-/// a piece of work. What is made beforehand stays warm.
+/// How long there must be no job before the memory of past jobs is given back: longer than the pauses
+/// within a piece of work. What is made in advance stays warm.
 const REST_TIME: Duration = Duration::from_secs(5);
 
-/// For how long threads are remembered to have been needed. Each has a heap of its own, of megabytes:
-/// those that a crowd of programs needed must not stay for good.
+/// How long threads stay after they were needed. Each has a heap of its own, of megabytes: those that a
+/// crowd of programs needed must not stay for good.
 const NEEDED_TIME: Duration = Duration::from_secs(5);
 
-/// Threads that stay though nobody needed them lately.
+/// How many threads stay beyond those that were needed lately.
 const SPARE_THREADS: usize = 4;
 
-/// A bounded number of threads, started when they are needed, and ended when they are not.
+/// A pool with a bounded number of threads, which start when they are needed and end when they are not.
 pub(crate) struct Runners {
     shared: Arc<RunnersShared>,
     most: usize,
@@ -51,7 +51,7 @@ struct RunnersShared {
     times: IdleTimes,
 }
 
-/// When things are done that nobody waits for.
+/// How long to wait before doing what nobody waits for.
 #[derive(Clone, Copy, Debug)]
 struct IdleTimes {
     needed: Duration,
@@ -71,7 +71,7 @@ struct RunnersState {
     submitted: Option<Instant>,
     /// When the last one came or ended.
     active: Option<Instant>,
-    /// There was a job since the last rest.
+    /// Whether there was a job since the last rest.
     is_restless: bool,
     needed: NeededThreads,
 }
@@ -101,7 +101,7 @@ impl NeededThreads {
 }
 
 impl RunnersState {
-    /// How long it takes until chores may be done, if no job comes.
+    /// Returns how long it takes until chores may be done, if no job comes.
     fn until_quiet(&self) -> Duration {
         if self.busy == 0 {
             return Duration::ZERO;
@@ -110,7 +110,7 @@ impl RunnersState {
         quiet.map_or(Duration::ZERO, |quiet| quiet.saturating_duration_since(Instant::now()))
     }
 
-    /// How long it takes until it is time for a rest, if no job comes.
+    /// Returns how long it takes until it is time for a rest, if no job comes.
     fn until_rest(&self, time: Duration) -> Duration {
         // A program that takes its time holds what is warm.
         if self.busy > 0 {
@@ -120,7 +120,8 @@ impl RunnersState {
         rest.map_or(Duration::ZERO, |rest| rest.saturating_duration_since(Instant::now()))
     }
 
-    /// How long a thread waits for a job before it looks around; none if there is nothing to do then.
+    /// Returns how long a thread waits for a job before it looks around, or `None` if there is nothing
+    /// to do then.
     fn until_next(&self, times: IdleTimes) -> Option<Duration> {
         let spare = (self.threads > SPARE_THREADS).then_some(times.needed);
         let rest = self.is_restless.then(|| self.until_rest(times.rest));
@@ -206,7 +207,7 @@ impl RunnersShared {
             } else if state.is_restless && state.until_rest(self.times.rest).is_zero() {
                 state.is_restless = false;
                 drop(state);
-                // It may have to be made ready again what was.
+                // What was ready may have been given back, and chores make it ready again.
                 chores = catch_unwind(AssertUnwindSafe(|| (self.rest)())).is_ok();
                 state = self.state();
             } else if let Some(wait) = state.until_next(self.times) {
@@ -232,7 +233,7 @@ impl RunnersShared {
             None => thread::park(),
         }
         let mut state = self.state();
-        // Whoever woke it took it from the list.
+        // A call that woke this thread took it from the list already.
         state.asleep.retain(|thread| thread.id() != id);
         state
     }

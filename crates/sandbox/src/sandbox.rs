@@ -1,4 +1,4 @@
-//! The entry to this crate: a sandbox that runs programs, so many at once.
+//! The entry to this crate: a sandbox that runs a bounded number of programs at once.
 
 use std::{io, sync::Arc, thread};
 
@@ -24,11 +24,11 @@ use crate::{
     untaken::Untaken,
 };
 
-/// What a program returns is read beside the async threads if it is longer: millions of empty lists are
-/// a few megabytes of text, and take a second.
+/// A result longer than this is parsed off the async threads: millions of empty lists are a few
+/// megabytes of text, and take a second.
 const LONG_BYTES: usize = 16 << 10;
 
-/// How much a sandbox does at once.
+/// Limits on what a sandbox does at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SandboxConfig {
     /// Programs that use the processor at the same time. One that waits for a tool, a person or a
@@ -43,7 +43,7 @@ pub struct SandboxConfig {
     /// The memory of all programs that have begun, beyond what each begins with, and of answers that they
     /// have not taken. A program that is alone may use as much as its own limit.
     pub max_memory_bytes: u64,
-    /// That of one caller's programs among them.
+    /// The part of it that one caller's programs may have.
     pub max_memory_bytes_per_caller: u64,
     /// Isolates that are kept ready.
     pub warm_isolates: usize,
@@ -54,7 +54,8 @@ pub struct SandboxConfig {
     pub live_sessions: usize,
 }
 
-/// Half a gigabyte that stays when many programs have run at once, on a machine with many processors.
+/// The most isolates whose memory is kept, on a machine with many processors: half a gigabyte, which
+/// stays when many programs have run at once.
 const MAX_KEPT_ISOLATES: usize = 32;
 
 /// Programs that may be open, for each processor. One that sleeps takes 12 MB, and one that has filled the
@@ -62,7 +63,8 @@ const MAX_KEPT_ISOLATES: usize = 32;
 const OPEN_PER_CORE: usize = 20;
 /// The memory that programs may have beyond that, for each processor.
 const MEMORY_BYTES_PER_CORE: u64 = 320 << 20;
-/// Of which one caller may have enough for a program with the usual limit.
+/// The least memory for all programs: the part of it that one caller may have is enough for a program
+/// with the usual limit.
 const MIN_MEMORY_BYTES: u64 = 640 << 20;
 
 impl Default for SandboxConfig {
@@ -90,7 +92,7 @@ impl Default for SandboxConfig {
 }
 
 impl SandboxConfig {
-    /// One program at a time, for a command that runs one after the other.
+    /// Returns limits for one program at a time, for a command that runs one after the other.
     pub fn single() -> Self {
         Self {
             max_running: 1,
@@ -99,7 +101,7 @@ impl SandboxConfig {
             warm_isolates: 0,
             // The one of a program that has just ended is still taken apart when the next begins.
             kept_isolates: 2,
-            // What a user asks for on their own machine.
+            // On their own machine, users get what they ask for.
             max_memory_bytes: Limits::MAX_MEMORY_BYTES,
             max_memory_bytes_per_caller: Limits::MAX_MEMORY_BYTES,
             ..Self::default()
@@ -107,7 +109,7 @@ impl SandboxConfig {
     }
 }
 
-/// What a run may use.
+/// The limits, the workspace and the caller of a run.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
     pub limits: Limits,
@@ -131,7 +133,7 @@ pub enum SandboxError {
     Lost,
 }
 
-/// Runs programs, each in a fresh isolate or in that of its session.
+/// A sandbox that runs programs, each in a fresh isolate or in that of its session.
 #[derive(Debug)]
 pub struct Sandbox {
     pool: Arc<Pool>,
@@ -141,7 +143,7 @@ pub struct Sandbox {
     places: Arc<FairSemaphore>,
     /// Programs that use the processor.
     turns: Arc<FairSemaphore>,
-    /// Of programs that have begun.
+    /// The memory of programs that have begun.
     memory: Arc<FairBudget>,
 }
 
@@ -159,7 +161,8 @@ impl Sandbox {
         let pool = pool.map_err(SandboxError::Start)?;
         let pool = Arc::new(pool);
         let filler = pool.clone();
-        // A warm isolate that cannot be made is made when it is needed, and then it is told.
+        // Where a warm isolate cannot be made, one is made when it is needed, and then the error is
+        // reported.
         let chore = move |runtime: &tokio::runtime::Runtime| {
             runtime.block_on(filler.fill()).unwrap_or(false)
         };
@@ -180,7 +183,7 @@ impl Sandbox {
                 config.max_open_per_caller.max(1),
                 config.max_queued,
             ),
-            // Whoever has a place may wait for a turn.
+            // A program that has a place may always wait for a turn.
             turns: FairSemaphore::new(config.max_running.max(1), usize::MAX, usize::MAX),
             memory,
         })
@@ -202,7 +205,7 @@ impl Sandbox {
         self.run_in(None, program, host, options, cancel).await
     }
 
-    /// As [`Self::run`], with the variables that earlier programs of a session left, which are
+    /// Like [`Self::run`], with the variables that earlier programs of a session left, which are
     /// changed only if the program comes to its end by itself.
     pub async fn run_in(
         &self,

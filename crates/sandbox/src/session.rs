@@ -20,16 +20,16 @@ pub type LostVariables = BTreeMap<String, String>;
 const MAX_NAMES: usize = 50;
 const MAX_NAME_LEN: usize = 200;
 
-/// What an isolate has of its own that has not grown, about: the pages of the snapshot that a program
-/// writes to.
+/// About how much memory an isolate has of its own that has not grown: the pages of the snapshot that a
+/// program writes to.
 const ISOLATE_BYTES: u64 = 17 << 20;
 
-/// How a state ends whose variables can be told: `session.py` in the guest writes it, behind the names as
-/// JSON and the length of that.
+/// The end of a state whose variables can be listed: `session.py` in the guest writes it, behind the
+/// names as JSON and the length of that.
 const NAMES_MARK: &[u8] = b"\nnames of variables\n";
 const MAX_NAMES_BYTES: usize = 256 << 10;
 
-/// What programs left for the next one.
+/// The variables that programs left for the next one.
 #[derive(Debug, Default)]
 pub struct Session {
     live: Option<Box<Isolate>>,
@@ -38,23 +38,25 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session as it was written down; without a state, a new one.
+    /// Returns a session as it was written down; without a state, a new one.
     pub fn from_state(state: Option<Vec<u8>>) -> Self {
         Self { live: None, state: state.map(Arc::from), fleeting: LostVariables::new() }
     }
 
-    /// The variables after the last program, as bytes.
+    /// Returns the variables after the last program, as bytes.
     pub fn state(&self) -> Option<&Arc<[u8]>> {
         self.state.as_ref()
     }
 
-    /// What is not in them, though the next program sees it as long as the isolate is kept.
+    /// Returns the variables that are not in [`Self::state`], though the next program sees them as long
+    /// as the isolate is kept.
     pub fn fleeting(&self) -> &LostVariables {
         &self.fleeting
     }
 
-    /// The names that its programs have bound, or may have. None if they are too many, or if the state is
-    /// of an earlier version. (A program that lies about them harms the next one of its own session.)
+    /// Returns the names that its programs have bound, or may have. None if they are too many, or if
+    /// the state is of an earlier version. (A program that lies about them harms the next one of its
+    /// own session.)
     pub fn variables(&self) -> Option<HashSet<String>> {
         let Some(state) = &self.state else { return Some(HashSet::new()) };
         let (state, length) = state.strip_suffix(NAMES_MARK)?.split_last_chunk()?;
@@ -69,19 +71,20 @@ impl Session {
         state + self.live.as_ref().map_or(0, |live| ISOLATE_BYTES + live.grown_bytes())
     }
 
-    /// Lets go of the isolate. The next program finds the variables as they were written to bytes.
+    /// Drops the isolate. The next program finds the variables as they were written to bytes.
     pub fn rest(&mut self) {
         self.live = None;
     }
 
-    /// What a program needs of the programs before it.
+    /// Returns what a program needs of the programs before it: their isolate, or the bytes of their
+    /// variables.
     pub(crate) fn begin(&mut self) -> (Option<Box<Isolate>>, Option<SessionJob>) {
         let live = self.live.take();
         let restore = if live.is_some() { None } else { self.state.clone() };
         (live, Some(SessionJob { restore }))
     }
 
-    /// Takes over what a program left, and gives what its caller should know of it.
+    /// Takes over what a program left, and returns notes for its caller.
     pub(crate) fn end(
         &mut self,
         left: Option<SessionReport>,
@@ -117,7 +120,7 @@ impl Session {
     }
 }
 
-/// Names and reasons as the guest tells them. It is untrusted: anything else is no name.
+/// Parses names and reasons as the guest tells them. It is untrusted: anything else is left out.
 pub(crate) fn names(json: &str) -> LostVariables {
     let Ok(Value::Object(names)) = serde_json::from_str(json) else { return LostVariables::new() };
     let short = |text: &str| match cut::head(text, MAX_NAME_LEN) {

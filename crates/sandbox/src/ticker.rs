@@ -11,8 +11,8 @@ use wasmtime::{Engine, EngineWeak};
 /// How often a running program can be interrupted. Cancelling takes at most about twice this.
 const TICK: Duration = Duration::from_millis(4);
 
-/// It goes on for so many ticks when nobody needs it any more, because waking it takes longer
-/// than a short run.
+/// How many ticks it goes on when nobody needs it any more, because waking it takes longer than a short
+/// run.
 const IDLE_TICKS: u32 = 50;
 
 /// A thread that ticks only while somebody needs it, and sleeps otherwise.
@@ -34,7 +34,7 @@ struct Users {
     closed: bool,
 }
 
-/// While this exists, the epochs move.
+/// A guard: while it exists, the epochs move.
 pub(crate) struct TickerGuard(Arc<TickerShared>);
 
 impl Ticker {
@@ -89,7 +89,7 @@ impl TickerShared {
         }
     }
 
-    /// Whether to tick, after a sleep if nobody needed it for long; `false` when nobody will.
+    /// Tells whether to tick, after a sleep if nobody needed it for long; `false` when nobody will.
     fn is_needed(&self, idle: &mut u32) -> bool {
         let mut users = self.users();
         *idle = if users.count > 0 { 0 } else { *idle + 1 };

@@ -14,20 +14,21 @@ use narrows_model::{Caller, FairBudget};
 /// has not taken so much, none of its calls begin.
 pub(crate) const MAX_UNTAKEN_BYTES: usize = 32 << 20;
 
-/// Answers of so little memory are there whatever others hold: there are never more of them than that bound
-/// and the calls in flight have, and nobody is told that a call failed which was made.
+/// Answers up to this size get memory whatever others hold, so that no program is told that a call
+/// failed which was made. There are never more of them than that bound and the calls in flight allow.
 const SMALL_BYTES: usize = 256 << 10;
 
-/// All of one run.
+/// The answers of one run that its program has not taken yet.
 #[derive(Debug)]
 pub(crate) struct Untaken {
     bytes: AtomicUsize,
-    /// Of all programs: calls that are in flight together may bring more than one program may have.
+    /// The memory of all programs: calls that are in flight together may bring more than one program
+    /// may have.
     memory: Arc<FairBudget>,
     caller: Caller,
 }
 
-/// What one answer takes, until it is handed over or dropped.
+/// The memory of one answer, until it is handed over or dropped.
 #[derive(Debug)]
 pub(crate) struct UntakenBytes {
     untaken: Arc<Untaken>,
@@ -39,7 +40,7 @@ impl Untaken {
         Arc::new(Self { bytes: AtomicUsize::new(0), memory, caller })
     }
 
-    /// Counts an answer; none if it is large and there is no memory for it.
+    /// Counts an answer. Returns `None` if it is large and there is no memory for it.
     pub(crate) fn add(self: &Arc<Self>, bytes: usize) -> Option<UntakenBytes> {
         if bytes <= SMALL_BYTES {
             self.memory.count(&self.caller, bytes as u64);
@@ -50,14 +51,14 @@ impl Untaken {
         Some(UntakenBytes { untaken: Arc::clone(self), bytes })
     }
 
-    /// Tells whether the program has to take some before its calls go on.
+    /// Tells whether the program has to take some answers before its calls go on.
     pub(crate) fn is_full(&self) -> bool {
         self.bytes.load(Ordering::Acquire) >= MAX_UNTAKEN_BYTES
     }
 }
 
 impl UntakenBytes {
-    /// Ends with the hand-over of the answer, and tells whether calls may go on that had to wait for it.
+    /// Counts the answer as taken, and tells whether calls may go on that had to wait for it.
     pub(crate) fn taken(mut self) -> bool {
         self.give_back()
     }

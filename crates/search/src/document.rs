@@ -1,4 +1,4 @@
-//! A tool as it is searched for.
+//! The texts of a tool that are searched, by field.
 
 /// The texts of one tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,14 +19,14 @@ pub(crate) enum Field {
     Server,
     Description,
     ParameterName,
-    /// And the values that it may have.
+    /// Also the values that it may have.
     ParameterDescription,
 }
 
 pub(crate) const FIELDS: usize = 5;
 
 impl Document {
-    /// The texts by field.
+    /// Returns the texts by field.
     pub(crate) fn texts(&self) -> impl Iterator<Item = (Field, &str)> {
         let fixed = [
             (Field::Name, self.name.as_str()),

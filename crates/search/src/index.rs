@@ -1,4 +1,4 @@
-//! All segments together, and the search.
+//! The index of all segments together, and its search.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -10,29 +10,31 @@ use crate::{
     words::Stems,
 };
 
-/// What a word weighs by where it stands, in the order of [`crate::document::Field`].
+/// The weight of a word by where it stands, in the order of [`crate::document::Field`].
 const WEIGHTS: [f32; FIELDS] = [3.0, 1.5, 1.0, 0.75, 0.3];
 const K1: f32 = 0.9;
 const B: f32 = 0.75;
-/// The best score by words becomes the less than 1 the smaller it is.
+/// Added to the best score by words before all are divided by it: the smaller the best score is, the
+/// further it stays below 1.
 const DAMPING: f32 = 10.0;
-/// What meaning counts beside words.
+/// How much meaning counts beside words.
 const MEANING: f32 = 0.5;
 
-/// Something was found if one of the best reaches one of these: it has so much of the query's
-/// words (by their rarity), or means nearly the same, or both together are enough.
+/// The floors: something was found if one of the [`FLOOR_TOP`] best reaches one of them. It has so much
+/// of the query's words (by their rarity), or means nearly the same, or both together are enough.
 const FLOOR_TOP: usize = 5;
 const FLOOR_COVERAGE: f32 = 0.4;
 const FLOOR_MEANING: f32 = 0.65;
 const FLOOR_SUM: f32 = 1.8;
-/// Without a word of the query, what means less of the same is chance.
+/// The least meaning that counts without a word of the query: less of the same is chance.
 const MIN_MEANING: f32 = 0.3;
 
 /// With more documents than this, only those are looked at closely that have the most of the
 /// query's words: this many of them.
 const ALL_LOOKED_AT: usize = 20_000;
 const LOOKED_AT: usize = 1_000;
-/// And words count only that less than one in so many documents has.
+/// With so many documents, only those words count that fewer than one in this many documents have, or
+/// that are the rarest of the query.
 const TELLING_SHARE: usize = 5;
 
 /// The tools of all servers, ready to be searched.
@@ -54,13 +56,13 @@ pub enum Method {
     Bm25,
 }
 
-/// What is to be found.
+/// The options of a search.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     pub limit: usize,
-    /// Only in these; none means all.
+    /// The segments to search; `None` means all.
     pub segments: Option<Vec<usize>>,
-    /// What documents of a segment gain.
+    /// Extra score for single documents: segment, document and gain.
     pub bonus: Vec<(u32, u32, f32)>,
     pub method: Method,
 }
@@ -73,9 +75,9 @@ pub struct Hit {
     pub score: f32,
 }
 
-/// What speaks for each document, of one text.
+/// The scores of all documents for one text: the query, or a part of it.
 struct Unit {
-    /// By fielded BM25.
+    /// The score of each document by words: fielded BM25.
     words: Vec<f32>,
     /// The share of the text's words that each has.
     coverage: Vec<f32>,
@@ -87,7 +89,7 @@ struct Unit {
 }
 
 impl Unit {
-    /// Whether anything at all speaks for a document.
+    /// Tells whether anything at all speaks for a document.
     fn says_something(&self, document: usize) -> bool {
         self.words[document] > 0.0 || self.meaning[document] >= MIN_MEANING
     }
@@ -110,13 +112,13 @@ impl Index {
                 filled[field] += segment.filled[field];
             }
         }
-        // Of those that have the field at all.
+        // The average over the documents that have the field at all.
         let average =
             std::array::from_fn(|field| total[field].max(1) as f32 / filled[field].max(1) as f32);
         Self { segments, starts, documents, average }
     }
 
-    /// The documents that fit a query, best first. Nothing rather than what does not fit.
+    /// Returns the documents that fit a query, best first. Nothing rather than what does not fit.
     pub fn search(&self, query: &str, selection: &Selection) -> Vec<Hit> {
         let mut stems = Stems::new();
         if selection.method == Method::Bm25 {
@@ -148,7 +150,8 @@ impl Index {
         if fits { hits } else { Vec::new() }
     }
 
-    /// The whole query, and its parts if there are several; and the documents to look at.
+    /// Scores the whole query, and its parts if there are several. Returns the documents to look at as
+    /// well.
     fn units(&self, query: &str, stems: &mut Stems) -> (Vec<Unit>, Vec<usize>) {
         let mut texts = vec![query.to_owned()];
         let is_large = self.documents > ALL_LOOKED_AT;
@@ -175,7 +178,7 @@ impl Index {
         (units, looked_at)
     }
 
-    /// Half by the whole query, half by the part that fits best.
+    /// Returns a document's score: half by the whole query, half by the part that fits best.
     fn fused(units: &[Unit], document: usize) -> f32 {
         let [whole, parts @ ..] = units else { return 0.0 };
         let score = whole.score(document);
@@ -183,7 +186,7 @@ impl Index {
         best.map_or(score, |best| (score + best) / 2.0)
     }
 
-    /// Whether a document has something to do with the query, as far as can be told.
+    /// Tells whether a document has something to do with the query, as far as can be told.
     fn is_enough(&self, units: &[Unit], document: usize) -> bool {
         let most = |value: &dyn Fn(&Unit) -> f32| units.iter().map(value).fold(0.0, f32::max);
         let words = most(&|unit| unit.words[document]) / self.rarity(0);
@@ -194,7 +197,7 @@ impl Index {
             || words + coverage / 2.0 + meaning >= FLOOR_SUM
     }
 
-    /// Words alone so far.
+    /// Scores a text by its words alone so far.
     fn unit(&self, text: &str, stems: &mut Stems) -> Unit {
         let (words, coverage) = self.by_words(text, stems);
         Unit {
@@ -207,7 +210,7 @@ impl Index {
         }
     }
 
-    /// By words alone: fielded BM25, and how much of the text's words each document has.
+    /// Scores by words alone: fielded BM25, and how much of the text's words each document has.
     fn by_words(&self, text: &str, stems: &mut Stems) -> (Vec<f32>, Vec<f32>) {
         let mut scores = vec![0.0; self.documents];
         let mut coverage = vec![0.0; self.documents];
@@ -219,7 +222,7 @@ impl Index {
             all.push((lists.iter().flatten().map(|list| list.len()).sum(), lists));
         }
         if self.documents > ALL_LOOKED_AT {
-            // What nearly all have tells nothing, and takes the most time.
+            // A word that nearly all documents have tells nothing, and takes the most time.
             let fewest = all.iter().map(|(having, _)| *having).filter(|having| *having > 0).min();
             let most = fewest.unwrap_or(0).max(self.documents / TELLING_SHARE);
             all.retain(|(having, _)| *having <= most);
@@ -242,13 +245,13 @@ impl Index {
         (scores, coverage)
     }
 
-    /// How much a stem says that so many documents have.
+    /// Returns how much a stem says that so many documents have.
     fn rarity(&self, having: usize) -> f32 {
         let (all, having) = (self.documents as f32, having as f32);
         (1.0 + (all - having + 0.5) / (having + 0.5)).ln()
     }
 
-    /// How much of a document a stem is, over all fields.
+    /// Returns how much of a document a stem is, over all fields.
     fn weight(&self, counts: &[u8; FIELDS], lengths: &[u16; FIELDS]) -> f32 {
         let mut weight = 0.0;
         for field in 0..FIELDS {
@@ -288,7 +291,7 @@ impl Index {
     }
 }
 
-/// The documents with the largest scores above zero, in the order of the documents.
+/// Returns the documents with the largest scores above zero, in the order of the documents.
 fn most(scores: &[f32], count: usize) -> Vec<usize> {
     let mut having: Vec<usize> = (0..scores.len()).filter(|at| scores[*at] > 0.0).collect();
     if having.len() > count {

@@ -2,7 +2,7 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `document` | a tool as it is searched for |
+//! | `document` | the texts of a tool that are searched |
 //! | `words` | from text to words and stems |
 //! | `table` | what words mean: vectors, trained by `scripts/train-search` |
 //! | `segment` | the index of one server's tools |

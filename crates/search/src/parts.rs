@@ -20,10 +20,10 @@ const CONNECTORS: [&[&str]; 13] = [
 ];
 /// A part with fewer words is no request of its own: "name and address".
 const MIN_WORDS: usize = 3;
-/// What comes after so many is one part. Each costs the time of a search.
+/// The most parts; what comes after is one with the last. Each costs the time of a search.
 const MAX_PARTS: usize = 8;
 
-/// The parts of a query, of which there is at least one.
+/// Splits a query into its parts, of which there is at least one.
 pub(crate) fn parts(query: &str, stems: &mut Stems) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     for sentence in sentences(query) {
@@ -48,7 +48,8 @@ pub(crate) fn parts(query: &str, stems: &mut Stems) -> Vec<String> {
     if parts.is_empty() { vec![query.to_owned()] } else { parts }
 }
 
-/// Ends at a full stop, question or exclamation mark before a space, at a semicolon or a new line.
+/// Splits a text into sentences, which end at a full stop, question or exclamation mark before a space,
+/// at a semicolon or a new line.
 fn sentences(text: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
     let mut start = 0;
@@ -78,7 +79,7 @@ fn sentences(text: &str) -> Vec<&str> {
     sentences
 }
 
-/// A sentence, cut at connectors.
+/// Cuts a sentence at connectors.
 fn pieces(sentence: &str) -> Vec<String> {
     let words: Vec<&str> = sentence.split_whitespace().collect();
     let plain: Vec<String> =

@@ -14,15 +14,15 @@ use crate::{
 pub struct Segment {
     pub(crate) postings: HashMap<Box<str>, Vec<Posting>>,
     pub(crate) lengths: Vec<[u16; FIELDS]>,
-    /// The sum of the lengths.
+    /// The sum of the lengths, by field.
     pub(crate) total: [u64; FIELDS],
-    /// How many have the field at all.
+    /// How many documents have the field at all.
     pub(crate) filled: [u64; FIELDS],
-    /// What each means, one vector after the other.
+    /// What each document means, one vector after the other.
     pub(crate) vectors: Vec<i16>,
 }
 
-/// That a stem is in a document, and how often, by field.
+/// How often a stem is in a document, by field.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Posting {
     pub(crate) document: u32,

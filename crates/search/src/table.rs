@@ -1,5 +1,5 @@
-//! What words mean: a vector for each word or piece of a word, trained by
-//! `scripts/train-search` (see its README for data, licences and recipe).
+//! The meaning of words: a vector for each word or piece of a word, trained by `scripts/train-search`
+//! (see its README for data, licences and recipe).
 
 use std::{collections::HashMap, sync::OnceLock};
 
@@ -11,10 +11,10 @@ use crate::{
 const BYTES: &[u8] = include_bytes!("table.bin");
 const MAGIC: &[u8] = b"NRWSEMB1";
 const HEAD: usize = MAGIC.len() + 3 * 4;
-/// Of a description, the beginning says what the tool does.
+/// How much of a description counts: the beginning says what the tool does.
 const DESCRIPTION_CHARS: usize = 400;
-/// The length of a direction. Whole numbers can be multiplied many at once on any processor, and
-/// the sum of their products stays within 32 bits.
+/// The length of a vector that is a direction. Whole numbers can be multiplied many at once on any
+/// processor, and the sum of their products stays within 32 bits.
 const ONE: f32 = 4_095.0;
 
 /// The vectors, by word. A piece that continues a word begins with `##`.
@@ -28,11 +28,11 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// The table that is part of the program.
+    /// Returns the table that is part of the program.
     pub(crate) fn shared() -> &'static Self {
         static TABLE: OnceLock<Table> = OnceLock::new();
         TABLE.get_or_init(|| {
-            // It is built in, and a test reads it.
+            // The table is built in, and a test reads it, so this does not fail.
             Self::read(BYTES).unwrap_or_else(|| Self {
                 rows: HashMap::new(),
                 scales: Vec::new(),
@@ -42,8 +42,8 @@ impl Table {
         })
     }
 
-    /// Magic, rows, columns and the length of all tokens; then the length of each token, the
-    /// tokens, a scale for each row and the rows in bytes. All little endian.
+    /// Reads a table: magic, rows, columns and the length of all tokens; then the length of each token,
+    /// the tokens, a scale for each row and the rows in bytes. All little endian.
     fn read(bytes: &'static [u8]) -> Option<Self> {
         let number = |at: usize| {
             let bytes = bytes.get(at..at + 4)?;
@@ -71,7 +71,7 @@ impl Table {
         Some(Self { rows, scales: scales.collect(), values, columns })
     }
 
-    /// The direction in which a text points: the sum of its words.
+    /// Returns the direction in which a text points: the sum of its words.
     pub(crate) fn vector(&self, text: &str) -> Vec<i16> {
         let mut sum = vec![0.0; self.columns];
         for run in runs(text) {
@@ -82,7 +82,7 @@ impl Table {
         sum.iter().map(|value| (value * scale).round() as i16).collect()
     }
 
-    /// The direction of a tool. What it is called counts twice.
+    /// Returns the direction of a tool. What it is called counts twice.
     pub(crate) fn vector_of(&self, document: &Document) -> Vec<i16> {
         let description = document.description.split_whitespace().collect::<Vec<_>>().join(" ");
         let end = description.char_indices().nth(DESCRIPTION_CHARS);
@@ -102,7 +102,7 @@ impl Table {
         }
     }
 
-    /// Whether the table has some word of a text whole, one that says something.
+    /// Tells whether the table has some word of a text whole, one that says something.
     pub(crate) fn knows(&self, text: &str, stems: &mut Stems) -> bool {
         runs(text).map(str::to_lowercase).any(|word| {
             word.chars().count() >= 3
@@ -111,8 +111,8 @@ impl Table {
         })
     }
 
-    /// A word, or the longest pieces that make it; nothing if some of it is in no piece. Numbers
-    /// and identifiers say nothing.
+    /// Returns the rows of a word, or of the longest pieces that make it; none if some of it is in no
+    /// piece. Numbers and identifiers say nothing.
     fn pieces(&self, word: &str) -> Vec<u32> {
         if let Some(row) = self.rows.get(word) {
             return vec![*row];
@@ -148,7 +148,7 @@ impl Table {
     }
 }
 
-/// How far two directions agree, from -1 to 1.
+/// Returns how far two directions agree, from -1 to 1.
 pub(crate) fn cosine(a: &[i16], b: &[i16]) -> f32 {
     // Sixteen sums beside each other, and without checks for an overflow that cannot be: so the
     // processor does many at once.

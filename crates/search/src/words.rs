@@ -1,4 +1,4 @@
-//! From text to words: `snake_case` and `camelCase` taken apart, small letters, stems.
+//! Turns text into words: `snake_case` and `camelCase` taken apart, small letters, stems.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,12 +15,12 @@ const STOP_WORDS: &str = "
     furthermore moreover finally lastly next firstly secondly after afterwards once
     interested get able using use";
 
-/// The runs of letters and digits in a text.
+/// Returns the runs of letters and digits in a text.
 pub(crate) fn runs(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|run| !run.is_empty())
 }
 
-/// The parts of a run: `getUserId` is get, User, Id and `HTTPServer` is HTTP, Server.
+/// Splits a run into its parts: `getUserId` is get, User, Id and `HTTPServer` is HTTP, Server.
 pub(crate) fn camel_parts(run: &str) -> Vec<&str> {
     let bytes = run.as_bytes();
     let mut parts = Vec::new();
@@ -40,7 +40,7 @@ pub(crate) fn camel_parts(run: &str) -> Vec<&str> {
     parts
 }
 
-/// The words of a text in small letters; what is written as one is there as one, too.
+/// Returns the words of a text in small letters; what is written as one is there as one, too.
 pub fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     for run in runs(text) {
@@ -53,13 +53,13 @@ pub fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// The stems of a text, without the words that say nothing.
+/// Returns the stems of a text, without the words that say nothing.
 pub fn stems(text: &str) -> Vec<String> {
     let mut stems = Stems::new();
     words(text).iter().filter_map(|word| stems.of(word).map(str::to_owned)).collect()
 }
 
-/// Brings words to their stems, and remembers them: the same words come again and again.
+/// A stemmer that remembers its words: the same ones come again and again.
 pub(crate) struct Stems {
     stemmer: Stemmer,
     stop_words: HashSet<&'static str>,
@@ -75,7 +75,7 @@ impl Stems {
         }
     }
 
-    /// The stem of a word; none of a word that says nothing.
+    /// Returns the stem of a word, or `None` for a word that says nothing.
     pub(crate) fn of(&mut self, word: &str) -> Option<&str> {
         if !self.known.contains_key(word) {
             let says = !self.stop_words.contains(word);
@@ -85,7 +85,7 @@ impl Stems {
         self.known.get(word)?.as_deref()
     }
 
-    /// The different stems of a text, in the order of their first.
+    /// Returns the different stems of a text, in the order in which they first occur.
     pub(crate) fn distinct(&mut self, text: &str) -> Vec<String> {
         let mut seen = HashSet::new();
         let mut stems = Vec::new();

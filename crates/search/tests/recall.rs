@@ -17,7 +17,7 @@ const SETS: [(&str, f64, f64); 4] = [
     ("several", 0.85, 0.88),
     ("short", 0.80, 0.80),
 ];
-/// So many of the queries that no tool can answer have to be refused.
+/// How many of the queries that no tool can answer have to be refused.
 const MIN_REFUSED: usize = 9;
 
 fn text(value: &Value) -> String {
@@ -52,7 +52,7 @@ impl Labelled {
         Self { index, ids, data }
     }
 
-    /// The ids of the first five tools.
+    /// Returns the ids of the first five tools.
     fn search(&self, query: &str) -> Vec<u64> {
         let selection = Selection { limit: 5, ..Selection::default() };
         let hits = self.index.search(query, &selection);

@@ -1,12 +1,12 @@
-//! The one way to write a JSON value down, for hashes and signatures: keys sorted by their
-//! bytes, no spaces, numbers and text as `serde_json` writes them.
+//! The canonical form of JSON, for hashes and signatures: keys sorted by their bytes, no spaces,
+//! numbers and text as `serde_json` writes them.
 
 use ring::digest::{SHA256, digest};
 use serde_json::Value;
 
 use narrows_model::hex;
 
-/// The canonical text of a value. Parsed JSON is at most 128 levels deep, so that recursion is
+/// Writes a value in canonical form. Parsed JSON is at most 128 levels deep, so that recursion is
 /// bounded.
 pub(crate) fn canonical(value: &Value) -> String {
     let mut text = String::new();
@@ -44,7 +44,7 @@ fn write(value: &Value, text: &mut String) {
     }
 }
 
-/// SHA-256 in hexadecimal digits.
+/// Returns the SHA-256 hash in hexadecimal digits.
 pub fn sha256(bytes: &[u8]) -> String {
     hex(digest(&SHA256, bytes).as_ref())
 }

@@ -1,4 +1,5 @@
-//! What the code of a skill says of itself. Here a skill is a file: whoever reads Python tells it.
+//! The interface to the reader of Python code: this crate treats skills as files, and a
+//! [`CodeReader`] finds out what their code defines and uses.
 
 use std::fmt;
 
@@ -6,25 +7,25 @@ use thiserror::Error;
 
 use crate::prose_skill::Texts;
 
-/// Looks at the code of skills, without running it.
+/// A reader of the code of skills, which never runs it.
 pub trait CodeReader: fmt::Debug + Send + Sync {
-    /// Says what the code of the skill `name` is and needs, or why it cannot be that skill. All that
-    /// may be a tool is among its tools: people decide by them whether to install it.
+    /// Reads what the code of the skill `name` defines and needs, or why it cannot be that skill. Its
+    /// tools must contain everything that may be one: people decide by them whether to install it.
     fn read(&self, name: &str, code: &str) -> Result<SkillCode, CodeError>;
 
     /// Returns the texts of a module that [`Texts::to_code`] made, or none for any other.
     fn texts(&self, code: &str) -> Option<Texts>;
 }
 
-/// What the code of a skill says of itself.
+/// The properties of a skill that its code shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkillCode {
     /// `async filter_high_risk(leads: list[dict], limit: int = 10) -> list[dict]`
     pub signature: String,
-    /// What to say of the skill if nobody said it.
+    /// The description for a skill without another one.
     pub description: String,
-    /// The tools that it may call, each once: `github.create_issue`; also `github.*` and `*` for what
-    /// shows only when the code runs.
+    /// The tools that it may call, each once: `github.create_issue`; also `github.*` and `*` for tools
+    /// whose names are only known when the code runs.
     pub tools: Vec<String>,
     /// The skills that it imports, by name.
     pub skills: Vec<String>,
@@ -32,7 +33,7 @@ pub struct SkillCode {
     pub tests: Vec<String>,
 }
 
-/// Why code cannot be a skill, as whoever read it says.
+/// The reason for which code cannot be a skill, in the words of the [`CodeReader`].
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{0}")]
 pub struct CodeError(String);

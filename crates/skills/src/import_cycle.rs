@@ -1,17 +1,17 @@
-//! Skills that import one another in a circle. Python would give the last of them a module that
-//! is only half there.
+//! Finds skills that import one another in a circle. Python would give the last of them a module that
+//! is only partly initialised.
 
 use std::{
     collections::HashSet,
     fmt::{self, Display},
 };
 
-/// A way from a skill back to itself: `a -> b -> a`.
+/// A chain of imports from a skill back to itself: `a -> b -> a`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cycle(Vec<String>);
 
 impl Cycle {
-    /// The first and the last are the same.
+    /// Returns the names in the order of the imports; the first and the last are the same.
     pub fn names(&self) -> &[String] {
         &self.0
     }
@@ -23,10 +23,10 @@ impl Display for Cycle {
     }
 }
 
-/// Finds a cycle among a skill and all that it imports. A skill that does not exist imports
-/// nothing. Each is asked for once, and a chain may be of any length.
+/// Finds a cycle among a skill and all skills that it imports. A skill that does not exist imports
+/// nothing. `imports_of` is called once for each skill, and a chain may have any length.
 pub fn find_cycle(name: &str, mut imports_of: impl FnMut(&str) -> Vec<String>) -> Option<Cycle> {
-    // The way from the first skill, each with those of its imports that are not yet looked at.
+    // The chain from the first skill, each with those of its imports that are not yet visited.
     let mut way: Vec<(String, Vec<String>)> = vec![(name.to_owned(), imports_of(name))];
     let mut on_way: HashSet<String> = HashSet::from([name.to_owned()]);
     let mut done: HashSet<String> = HashSet::new();
@@ -88,7 +88,7 @@ mod tests {
             Ok(n) => vec![(n + 1).to_string()],
         };
         assert_eq!(find_cycle("0", chain), None);
-        // Each of 40 layers imports both skills of the next one: 2^40 ways.
+        // Each skill of 40 layers imports both skills of the next one, which makes 2^40 chains.
         let mut asked = 0;
         let layers = |name: &str| {
             asked += 1;

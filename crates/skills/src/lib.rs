@@ -1,21 +1,20 @@
-//! A skill as a file: how it is packed, signed, pinned to tools, published, found and fetched.
+//! Skills as files: how they are packed, signed, pinned to tools, published, found and fetched.
 //!
-//! What a skill is to programs and to whoever keeps it, the engine knows. What its code says of itself,
-//! a [`CodeReader`] tells.
+//! The engine stores skills and runs them. A [`CodeReader`] finds out what their code defines and uses.
 //!
 //! | module | subject |
 //! |---|---|
-//! | `name` | what a skill may be called |
-//! | `code` | what its code says of itself |
+//! | `name` | the names that a skill may have |
+//! | `code` | the interface to the reader of Python code |
 //! | `import_cycle` | skills that import one another in a circle |
-//! | `canonical` | the one way to write a JSON value down, for hashes and signatures |
-//! | `safe_path` | files of a directory from elsewhere, and nothing outside of it |
-//! | `pins` | the tools that a skill was written for, and what changed of them since |
+//! | `canonical` | the canonical form of JSON, for hashes and signatures |
+//! | `safe_path` | files of an untrusted directory, and nothing outside of it |
+//! | `pins` | the tools that a skill was written for, and their changes since |
 //! | `package` | a skill as one file, with its manifest, recorded tool results and a signature |
 //! | `prose_skill` | a skill of instructions, as code |
 //! | `folder` | the Agent Skills form: a folder with a `SKILL.md` |
 //! | `registry` | a directory of packages that any static host can serve |
-//! | `source` | where skills are installed from: files, directories, git, the web |
+//! | `source` | the sources of skills: files, directories, git, the web |
 
 mod canonical;
 mod code;

@@ -1,5 +1,5 @@
-//! What a skill may be called. The name is a Python identifier, because programs import it, and
-//! plain enough to be a part of a file's name on every system.
+//! The names of skills. A name is a Python identifier, because programs import it, and plain enough to
+//! be a part of a file's name on every system.
 
 use thiserror::Error;
 
@@ -8,7 +8,7 @@ use narrows_model::is_identifier;
 /// The longest name. It is also the limit of the Agent Skills form.
 const MAX_LEN: usize = 64;
 
-/// Why a name cannot be one of a skill.
+/// The reason for which a skill cannot have a name.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum NameError {
     #[error("a skill needs a name: a Python identifier such as filter_high_risk")]
@@ -24,7 +24,7 @@ pub enum NameError {
 }
 
 fn try_instead(name: &str) -> String {
-    // What is far from a name is not spelt out again: it may be an address.
+    // Texts that are unlike a name get no suggestion: they may be addresses.
     let is_near = name.chars().all(|c| c.is_alphanumeric() || "_-./ ".contains(c));
     match identifier(name).filter(|_| is_near) {
         Some(instead) => format!("; try {instead}"),
@@ -32,7 +32,7 @@ fn try_instead(name: &str) -> String {
     }
 }
 
-/// Whether a skill may be called that.
+/// Checks that a skill may have this name.
 pub fn check_name(name: &str) -> Result<(), NameError> {
     if name.is_empty() {
         return Err(NameError::Empty);
@@ -53,7 +53,7 @@ pub fn check_name(name: &str) -> Result<(), NameError> {
     Ok(())
 }
 
-/// The nearest name that a skill may have: `pdf-processing` is `pdf_processing`.
+/// Returns the nearest name that a skill may have: `pdf_processing` for `pdf-processing`.
 pub fn identifier(words: &str) -> Option<String> {
     let plain: String =
         words.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();

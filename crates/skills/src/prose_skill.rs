@@ -1,24 +1,24 @@
-//! A skill of instructions as code: a module that holds the texts, and a function of the skill's
-//! name that gives them. So an agent reads it with one call, and a file that the instructions
-//! speak of with another one, only when it is needed.
+//! A skill of instructions as code: a module that holds the texts, and a function of the skill's name
+//! that returns them. So an agent reads the instructions with one call, and a file that they mention
+//! with another one, only when it is needed.
 
 use std::fmt::Write as _;
 
-/// Files that are texts are taken as far as they fit into a skill.
+/// The size of instructions and text files in a skill; files that do not fit are left out.
 const MAX_BYTES: usize = 768 << 10;
-/// Says in its docstring that a module was made here.
+/// The mark in the docstring of a module that was generated here.
 pub const PROSE_MARK: &str = "An Agent Skill of instructions";
 
 /// The texts of a skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Texts {
     pub instructions: String,
-    /// By path.
+    /// The text files, by path.
     pub files: Vec<(String, String)>,
 }
 
 impl Texts {
-    /// Returns the module. Files that do not fit are named in it.
+    /// Generates the module. Files that do not fit are only named in it.
     pub fn to_code(&self, name: &str, description: &str) -> String {
         let mut left = MAX_BYTES.saturating_sub(self.instructions.len());
         let (mut fit, mut left_out) = (Vec::new(), Vec::new());
@@ -57,7 +57,7 @@ impl Texts {
     }
 }
 
-/// A text as a Python literal that people can read.
+/// Writes a text as a Python literal that people can read.
 fn text(text: &str) -> String {
     format!("\"\"\"\\\n{}\"\"\"", escaped(text, '\n'))
 }
@@ -66,7 +66,7 @@ fn line(text: &str) -> String {
     format!("\"{}\"", escaped(text, ' '))
 }
 
-/// The inside of a literal, in which only `kept` of all spaces stands as it is.
+/// Escapes a text for a literal; of the white space, only `kept` stays as it is.
 fn escaped(text: &str, kept: char) -> String {
     let mut inside = String::with_capacity(text.len());
     for c in text.chars() {
@@ -75,7 +75,7 @@ fn escaped(text: &str, kept: char) -> String {
             '"' => inside.push_str("\\\""),
             c if c == kept => inside.push(c),
             '\t' => inside.push_str("\\t"),
-            // Python reads each of these as one line end.
+            // Python reads each of these as the end of a line.
             '\n' => inside.push_str("\\n"),
             '\r' => inside.push_str("\\r"),
             c if c.is_control() => _ = write!(inside, "\\U{:08x}", u32::from(c)),

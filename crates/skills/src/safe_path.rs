@@ -1,5 +1,5 @@
-//! Files of a directory that came from elsewhere: bounded, and never outside of it. Links are
-//! not followed, or a checkout could have one to a file of the user's.
+//! Reads files of an untrusted directory: with bounded size, and never outside of it. Links are not
+//! followed, because a checkout could have one to a private file of the user.
 
 use std::{
     fs::{File, Metadata},
@@ -7,13 +7,13 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// A directory is looked through so far.
+/// How many entries of a directory are read.
 const MAX_ENTRIES: usize = 10_000;
 
-/// The content of a file below `root`.
+/// Reads a file below `root`.
 pub(crate) fn read(root: &Path, relative: &Path, max: usize) -> io::Result<Vec<u8>> {
     let path = resolve(root, relative)?;
-    // A pipe would be waited for.
+    // Reading a pipe would wait forever.
     if !std::fs::symlink_metadata(&path)?.is_file() {
         return Err(refused("it is not a plain file"));
     }
@@ -26,7 +26,7 @@ pub(crate) fn read(root: &Path, relative: &Path, max: usize) -> io::Result<Vec<u
     Ok(bytes)
 }
 
-/// The path of something below `root`, to which no link leads.
+/// Returns the path of something below `root`, and refuses links on the way.
 fn resolve(root: &Path, relative: &Path) -> io::Result<PathBuf> {
     let mut path = root.to_owned();
     for component in relative.components() {
@@ -45,7 +45,7 @@ fn refused(reason: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, reason)
 }
 
-/// What is directly in a directory, by name. Links and names that are no text are left out.
+/// Returns the entries of a directory, sorted by name. Links and names that are not UTF-8 are left out.
 pub(crate) fn entries(dir: &Path) -> io::Result<Vec<(String, Metadata)>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir)?.take(MAX_ENTRIES) {
@@ -86,7 +86,7 @@ mod tests {
         std::fs::write(dir.path().join("secret"), "s3cret").unwrap();
         std::os::unix::fs::symlink(dir.path().join("secret"), root.join("link")).unwrap();
         std::os::unix::fs::symlink(dir.path(), root.join("up")).unwrap();
-        // The control: it is there to be read.
+        // The control: without the check, the link can be read.
         assert_eq!(std::fs::read(root.join("link")).unwrap(), b"s3cret");
         let absolute = dir.path().join("secret");
         for path in ["link", "up/secret", "../secret", absolute.to_str().unwrap()] {

@@ -13,10 +13,10 @@ use crate::{
     queries::approvals as sql,
 };
 
-/// What is over is kept for so long, in milliseconds.
+/// How long approvals are kept that are over, in milliseconds.
 const HISTORY: i64 = 30 * 24 * 60 * 60 * 1000;
 
-/// By how much the clocks of those who share a store may differ, in milliseconds.
+/// How much the clocks of the processes that share a store may differ, in milliseconds.
 const CLOCK_DIFFERENCE: i64 = 60 * 60 * 1000;
 
 /// The approvals of all principals.
@@ -30,17 +30,18 @@ pub struct Approvals<'a> {
 pub struct NewApproval {
     pub id: String,
     pub namespace: String,
-    /// Who wants to call.
+    /// The principal who wants to make the call.
     pub principal: String,
     /// The server and its tool, as `server.tool`.
     pub tool: String,
-    /// What is approved is the call with these arguments, and no other.
+    /// The hash of the arguments: only the call with these is approved.
     pub arguments_hash: String,
     /// What the person reads, without personal data.
     pub shown: String,
     /// Why a person is asked.
     pub why: String,
-    /// The same for programs: a yes for more than one call covers those that are asked about for these.
+    /// The reasons in a form for programs: a yes for more than one call covers those that a person is
+    /// asked about for the same reasons.
     pub reasons: String,
     /// The run that the call belongs to, if it makes others.
     pub run: Option<String>,
@@ -64,14 +65,14 @@ pub struct Approval {
     pub session: Option<String>,
     pub expires_at: i64,
     pub state: ApprovalState,
-    /// What a yes covers.
+    /// The calls that a yes covers.
     pub scope: Scope,
     pub created_at: i64,
     pub decided_at: Option<i64>,
     pub decided_by: Option<String>,
 }
 
-/// What a yes covers.
+/// The calls that a yes covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
@@ -88,7 +89,7 @@ pub enum Scope {
 impl Scope {
     pub const ALL: [Self; 4] = [Self::Once, Self::Run, Self::Session, Self::Always];
 
-    /// The word for it, in the database and wherever a person chooses.
+    /// Returns the word for it, in the database and wherever a person chooses.
     pub fn name(self) -> &'static str {
         match self {
             Self::Once => "once",
@@ -104,14 +105,14 @@ impl Scope {
     }
 }
 
-/// What a person says to a call.
+/// A person's decision on a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Allow(Scope),
     Deny,
 }
 
-/// A call that somebody wants to make, for which a decision is looked for.
+/// A call that somebody wants to make, by which its decision is looked up.
 #[derive(Clone, Copy, Debug)]
 pub struct CallKey<'a> {
     pub principal: &'a str,
@@ -122,7 +123,7 @@ pub struct CallKey<'a> {
     pub session: Option<&'a str>,
 }
 
-/// What became of an approval.
+/// The state of an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalState {
@@ -143,7 +144,7 @@ impl ApprovalState {
         }
     }
 
-    /// Whatever is not surely another one is used, and allows nothing.
+    /// Reads a state. Whatever is not surely another one is used, and allows nothing.
     fn of(name: &str) -> Self {
         let others = [Self::Pending, Self::Allowed, Self::Denied];
         others.into_iter().find(|state| state.name() == name).unwrap_or(Self::Used)
@@ -151,13 +152,13 @@ impl ApprovalState {
 }
 
 impl Approvals<'_> {
-    /// Asks a person. If the same principal asks about the same call already, that one is given.
+    /// Asks a person. If the same principal asks about the same call already, returns that approval.
     pub async fn ask(&self, new: &NewApproval, now: i64) -> Result<Approval> {
         check(new)?;
         let NewApproval { principal, tool, arguments_hash, reasons, run, session, .. } = new;
         let mut write = self.database.begin().await?;
         let seq = write.number(sql::NEXT, args![]).await?;
-        // Whoever asks last is who the answer is for.
+        // The answer is for the run and the session that asked last.
         let (run, session) = (run.as_deref(), session.as_deref());
         let same = args![principal, tool, arguments_hash, now, reasons, run, session];
         if let Some(row) = write.row(sql::ASK_AGAIN, same).await? {
@@ -173,7 +174,7 @@ impl Approvals<'_> {
         approval(&row)
     }
 
-    /// Notes a yes that was given when the call was made.
+    /// Records a yes that was given when the call was made.
     pub async fn record(
         &self,
         new: &NewApproval,
@@ -204,9 +205,9 @@ impl Approvals<'_> {
 
     /// Takes the decisions about calls that are made together: for each a standing yes, or else the
     /// latest decision about this very call. Nobody else gets that one: a yes is for one call, and
-    /// after a no the next call asks anew. The state says what was decided. If one of the calls waits
-    /// for its decision, all are only looked at: who makes them together makes none without the
-    /// others, and needs the decisions when they come back.
+    /// after a no the next call asks anew. The state says what was decided. If one of the calls has no
+    /// decision yet, none is used up: the caller makes no call without the others, and needs the
+    /// decisions when it comes back.
     pub async fn take_all(&self, calls: &[CallKey<'_>], now: i64) -> Result<Vec<Option<Approval>>> {
         let mut decisions = Vec::with_capacity(calls.len());
         let mut write = self.database.begin().await?;
@@ -231,7 +232,7 @@ impl Approvals<'_> {
         Ok(decisions)
     }
 
-    /// Decides on a pending one. A no also withdraws what was allowed of the same call before and
+    /// Decides on a pending approval. A no also withdraws what was allowed of the same call before and
     /// not used.
     pub async fn decide(&self, id: &str, verdict: Verdict, by: &str, now: i64) -> Result<Approval> {
         limits::name("principal", by)?;
@@ -250,7 +251,7 @@ impl Approvals<'_> {
         Ok(approval)
     }
 
-    /// Why there was nothing to decide.
+    /// Returns why there was nothing to decide.
     async fn why_not(&self, id: &str) -> Result<StoreError> {
         let id = id.to_owned();
         Ok(match self.get(&id).await? {
@@ -262,7 +263,7 @@ impl Approvals<'_> {
         })
     }
 
-    /// The newest ones, of one state or of all. One that has expired is no longer pending.
+    /// Returns the newest approvals, of one state or of all. One that has expired is no longer pending.
     pub async fn list(
         &self,
         state: Option<ApprovalState>,
@@ -277,7 +278,7 @@ impl Approvals<'_> {
         self.database.row(sql::GET, args![id]).await?.as_ref().map(approval).transpose()
     }
 
-    /// Removes what has been over for 30 days, and says how many that were.
+    /// Removes what has been over for 30 days, and returns how many that were.
     pub async fn sweep(&self, now: i64) -> Result<u64> {
         let mut write = self.database.begin().await?;
         let swept = write.run(sql::SWEEP, args![now - HISTORY]).await?;
@@ -286,8 +287,8 @@ impl Approvals<'_> {
     }
 }
 
-/// Returns when a yes was asked for at the latest: one of the future was asked for by a clock that was
-/// ahead, and would last until then.
+/// Returns the latest time at which a yes that counts was asked for: one from the future was asked for
+/// by a clock that was ahead, and would last until then.
 fn latest_creation(now: i64) -> i64 {
     now.saturating_add(CLOCK_DIFFERENCE)
 }
@@ -311,7 +312,7 @@ async fn add(write: &mut Write, new: &NewApproval, seq: i64, now: i64) -> Result
     write.one(sql::ADD, args).await
 }
 
-/// What is written of a decision.
+/// Returns the arguments of a query that writes a decision.
 fn decision<'a>(id: &'a str, verdict: Verdict, by: &'a str, now: i64) -> [Arg<'a>; 5] {
     let (state, scope) = match verdict {
         Verdict::Allow(scope) => (ApprovalState::Allowed, scope),
@@ -320,7 +321,7 @@ fn decision<'a>(id: &'a str, verdict: Verdict, by: &'a str, now: i64) -> [Arg<'a
     [id.into(), state.name().into(), by.into(), now.into(), scope.name().into()]
 }
 
-/// Says in the audit who decided what.
+/// Writes into the audit who decided what.
 async fn note(write: &mut Write, approval: &Approval, verdict: Verdict, by: &str) -> Result<()> {
     let Approval { id, principal, namespace, tool, arguments_hash, scope, .. } = approval;
     let mut details = json!({ "id": id, "for": principal, "arguments_hash": arguments_hash });
@@ -368,7 +369,7 @@ fn approval(row: &Row) -> Result<Approval> {
         created_at: columns.get()?,
         decided_at: columns.get()?,
         decided_by: columns.get()?,
-        // Whatever is not surely more is for one call.
+        // A scope that is not known covers one call.
         scope: Scope::named(columns.get()?).unwrap_or(Scope::Once),
         reasons: columns.get()?,
         run: columns.get()?,

@@ -21,11 +21,11 @@ pub use chain::{Damage, Verification};
 pub use retention::{AuditSize, PruneReport};
 pub use search::Filter;
 
-/// The details of an entry, as JSON. An agent must not fill the audit with what it calls tools
-/// with.
+/// The longest details of an entry, as JSON. An agent must not fill the audit with the arguments of its
+/// calls.
 const DETAILS_BYTES: usize = 64 << 10;
 
-/// A row that is left out.
+/// The arguments of a row that is left out.
 const NO_ENTRY: [Arg<'static>; ENTRY_ARGS] = {
     let (number, text) = (Arg::Int(None), Arg::Text(None));
     [number, number, text, text, text, text, text, text, text, text]
@@ -37,7 +37,7 @@ pub struct Audit<'a> {
     pub(crate) database: &'a Database,
 }
 
-/// What is to be noted. The audit takes whatever happened: names are cut where they are too long,
+/// An entry to be written. The audit takes whatever happened: names are cut where they are too long,
 /// control characters replaced, and of details that are too large the beginning is kept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewEntry {
@@ -56,7 +56,7 @@ impl Default for NewEntry {
     }
 }
 
-/// The run's name and the time that it took become details.
+/// Turns an event into an entry; the run's name and the time that it took become details.
 impl From<Event> for NewEntry {
     fn from(event: Event) -> Self {
         let Event { action, outcome, principal, namespace, target, run_id, duration, mut details } =
@@ -73,7 +73,7 @@ impl From<Event> for NewEntry {
 }
 
 impl NewEntry {
-    /// Something that was done.
+    /// Returns an entry about something that was done.
     pub(crate) fn done(
         principal: &str,
         namespace: &str,
@@ -115,12 +115,12 @@ pub struct Entry {
 }
 
 impl Audit<'_> {
-    /// Notes an entry and gives its number.
+    /// Writes an entry and returns its number.
     pub async fn append(&self, entry: &NewEntry) -> Result<i64> {
         self.append_all(std::slice::from_ref(entry)).await
     }
 
-    /// Notes all entries, or none, and gives the number of the last.
+    /// Writes all entries, or none, and returns the number of the last.
     pub async fn append_all(&self, entries: &[NewEntry]) -> Result<i64> {
         let mut write = self.database.begin().await?;
         let seq = append(&mut write, entries).await?;
@@ -132,13 +132,13 @@ impl Audit<'_> {
         self.database.row(sql::GET, args![seq]).await?.as_ref().map(entry).transpose()
     }
 
-    /// How many entries there are.
+    /// Returns how many entries there are.
     pub async fn count(&self) -> Result<i64> {
         Ok(self.size().await?.entries)
     }
 }
 
-/// Notes entries as part of a write. It has to be the last part: all writes wait here for each
+/// Writes entries as part of a transaction. It has to be the last part: all writes wait here for each
 /// other, and so none of them may wait for anything else after it.
 pub(crate) async fn append(write: &mut Write, entries: &[NewEntry]) -> Result<i64> {
     let count = i64::try_from(entries.len()).unwrap_or(i64::MAX);
@@ -204,7 +204,7 @@ impl Prepared {
     }
 }
 
-/// The text without control characters, cut to the limit.
+/// Replaces the control characters of a text, and cuts it to the limit.
 fn clean(text: &str, limit: usize) -> String {
     const MARK: &str = "…";
     let visible = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };

@@ -15,7 +15,7 @@ use crate::{
 /// A board is trimmed after so many messages; until then it keeps a few more.
 const TRIM_EVERY: i64 = 100;
 
-/// The boards of all namespaces. They come to be with their first message.
+/// The boards of all namespaces. A board exists from its first message on.
 #[derive(Clone, Copy, Debug)]
 pub struct Boards<'a> {
     pub(crate) database: &'a Database,
@@ -64,8 +64,8 @@ impl Boards<'_> {
         Ok(Message { seq, at, author: author.to_owned(), body: body.clone() })
     }
 
-    /// The messages after a number, oldest first. Of the oldest only the newest
-    /// [`BOARD_KEEPS`] are kept.
+    /// Returns the messages after a number, oldest first. Only the newest [`BOARD_KEEPS`] of a board
+    /// are kept.
     pub async fn read(
         &self,
         namespace: &str,
@@ -86,7 +86,7 @@ impl Boards<'_> {
         self.database.rows(sql::READ, args).await?.iter().map(message).collect()
     }
 
-    /// The number of the last message, 0 if there is none. It costs little to ask.
+    /// Returns the number of the last message, 0 if there is none. It costs little to ask.
     pub async fn last(&self, namespace: &str, board: &str) -> Result<i64> {
         let row = self.database.row(sql::LAST, args![namespace, board]).await?;
         row.map_or(Ok(0), |row| row.columns().get())

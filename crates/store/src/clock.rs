@@ -1,4 +1,4 @@
-//! What time it is, as the store writes it.
+//! The time, as the store writes it.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

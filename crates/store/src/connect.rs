@@ -30,11 +30,11 @@ const SQLITE_READERS: u32 = 4;
 /// The write-ahead log grows with the largest write, and is cut back to this afterwards.
 const LOG_BYTES: &str = "16777216";
 
-/// What a connection keeps of the file; negative, as SQLite wants it. It is enough for the inner
-/// pages of the indexes over a million rows.
+/// How much of the file a connection keeps in memory; negative, as SQLite wants it. It is enough for
+/// the inner pages of the indexes over a million rows.
 const CACHE_KIB: &str = "-8192";
 
-/// So many rows wait for their reader. With fewer, two threads wake each other all the time.
+/// How many rows wait for their reader. With fewer, two threads wake each other all the time.
 const ROWS_AHEAD: usize = 1_000;
 
 const POSTGRES_CONNECTIONS: u32 = 16;
@@ -56,7 +56,7 @@ pub(crate) fn open(place: &StoreUrl) -> Answer<'_, Database> {
     })
 }
 
-/// Whether the database of a place can be opened and written to. Nothing is made or changed.
+/// Checks whether the database of a place can be opened and written to. Nothing is made or changed.
 pub(crate) fn look(place: &StoreUrl) -> Answer<'_, ()> {
     Box::pin(async move {
         let shared = Arc::new(place.clone());
@@ -155,7 +155,8 @@ fn make_private(path: &Path) -> std::io::Result<std::path::PathBuf> {
     }
 }
 
-/// Not by the pool, which would try again and again and then not say what was wrong.
+/// Connects to a server. Not by the pool, which would try again and again and then not say what was
+/// wrong.
 async fn enter(place: &Arc<StoreUrl>, postgres: &PostgresPlace) -> Result<PgConnection> {
     let options = postgres.options().clone().disable_statement_logging();
     let connecting = tokio::time::timeout(DOOR, options.connect()).await;

@@ -1,8 +1,8 @@
 //! The two databases behind one face: the rest of the crate does not know which one it uses.
 //!
-//! Every statement goes through [`query!`], which binds the same arguments for either of them.
-//! What is given are boxed futures: the code of an `async fn` is compiled by whoever awaits it, and
-//! that of both databases takes minutes.
+//! Every statement goes through [`query!`], which binds the same arguments for either of them. Methods
+//! return boxed futures: the code of an `async fn` is compiled by whoever awaits it, and that of both
+//! databases takes minutes.
 
 use std::{
     fmt,
@@ -18,7 +18,7 @@ use crate::{StoreError, StoreUrl, queries::Sql};
 
 pub(crate) type Result<T> = std::result::Result<T, StoreError>;
 
-/// What the database answers, some time.
+/// The future of an answer of the database.
 pub(crate) type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
 /// An open database.
@@ -39,7 +39,7 @@ pub(crate) enum Pools {
     Postgres(PgPool),
 }
 
-/// A write in progress. It is undone unless it is committed.
+/// A write transaction. It is rolled back unless it is committed.
 pub(crate) struct Write {
     place: Arc<StoreUrl>,
     transaction: Open,
@@ -53,7 +53,7 @@ enum Open {
     Postgres(Transaction<'static, Postgres>),
 }
 
-/// What fills a placeholder of a query.
+/// A value for a placeholder of a query.
 #[derive(Clone, Copy)]
 pub(crate) enum Arg<'a> {
     Int(Option<i64>),
@@ -125,12 +125,12 @@ impl Database {
         Ok(self.rows(sql, args).await?.pop())
     }
 
-    /// The one number of a query that always has one.
+    /// Returns the one number of a query that always has one.
     pub(crate) async fn number(&self, sql: Sql, args: &[Arg<'_>]) -> Result<i64> {
         self.one(sql, args).await?.columns().get()
     }
 
-    /// The row of a query that always has one.
+    /// Returns the row of a query that always has one.
     pub(crate) async fn one(&self, sql: Sql, args: &[Arg<'_>]) -> Result<Row> {
         self.row(sql, args).await?.ok_or_else(|| no_row(&self.place))
     }
@@ -140,7 +140,7 @@ impl Database {
         rows.into_iter().map(|row| Row { place: Arc::clone(place), kind: kind(row) }).collect()
     }
 
-    /// Lets the database read a query, without running it.
+    /// Prepares a query, without running it.
     pub(crate) fn prepare(&self, sql: Sql) -> Answer<'_, ()> {
         Box::pin(async move {
             let prepared = match &self.pools {
@@ -175,7 +175,7 @@ impl Write {
         }
     }
 
-    /// Runs a statement and says how many rows it changed.
+    /// Runs a statement and returns how many rows it changed.
     pub(crate) fn run<'a>(&'a mut self, sql: Sql, args: &'a [Arg<'a>]) -> Answer<'a, u64> {
         self.hand_over();
         Box::pin(async move {
@@ -247,13 +247,13 @@ enum Kind {
 }
 
 impl Row {
-    /// Its columns, from left to right.
+    /// Returns its columns, from left to right.
     pub(crate) fn columns(&self) -> Columns<'_> {
         Columns { row: self, next: 0 }
     }
 }
 
-/// Reads a row in the order in which its query names the columns.
+/// A reader of a row, in the order in which its query names the columns.
 pub(crate) struct Columns<'r> {
     row: &'r Row,
     next: usize,
@@ -273,7 +273,7 @@ impl<'r> Columns<'r> {
         value.map_err(|error| StoreError::new(&self.row.place, error))
     }
 
-    /// A value that is kept as JSON, in a column of the table.
+    /// Reads the next column, which is kept as JSON. Errors name the table.
     pub(crate) fn json<T: serde::de::DeserializeOwned>(
         &mut self,
         table: &'static str,

@@ -1,11 +1,11 @@
-//! What can go wrong with a store, and what to do about it.
+//! Errors of a store, and what to do about them.
 
 use std::sync::Arc;
 
 use crate::StoreUrl;
 
-/// Why a store did not do what it was asked. Whatever it says, nothing of the request was kept,
-/// unless the connection broke at the very end of it.
+/// The reason why a store did not do what it was asked. Whatever it says, nothing of the request was
+/// kept, unless the connection broke at the very end of it.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("the {what} {problem}: choose another one")]
@@ -109,7 +109,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Says what an error of the database means.
+    /// Explains an error of the database.
     pub(crate) fn new(place: &Arc<StoreUrl>, source: sqlx::Error) -> Self {
         let place = Arc::clone(place);
         match (&source, &*place) {
@@ -130,7 +130,7 @@ impl StoreError {
         }
     }
 
-    /// By the result codes of SQLite; the low byte is the kind.
+    /// Explains an error by the result codes of SQLite; the low byte is the kind.
     fn of_sqlite(place: Arc<StoreUrl>, code: u32, source: sqlx::Error) -> Self {
         const IO_WRITE: u32 = 10 | (3 << 8);
         match (code, code & 0xff) {
@@ -143,7 +143,7 @@ impl StoreError {
         }
     }
 
-    /// By the SQLSTATE; the first two characters are the class.
+    /// Explains an error by its SQLSTATE; the first two characters are the class.
     fn of_postgres(place: Arc<StoreUrl>, code: &str, source: sqlx::Error) -> Self {
         match (code, code.get(..2).unwrap_or_default()) {
             ("53100", _) => Self::Full { place, source },

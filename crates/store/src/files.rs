@@ -1,5 +1,5 @@
-//! What is known of the files in workspaces. The files themselves are on disk, each in one place:
-//! gateways that share a store may have disks of their own.
+//! Records of the files in workspaces. The files themselves are on disk, each in one place: gateways
+//! that share a store may have disks of their own.
 
 use serde::Serialize;
 
@@ -22,17 +22,17 @@ pub struct FileRow {
     pub media_type: String,
     pub origin: FileOrigin,
     pub author: String,
-    /// As the file system says: milliseconds since 1970.
+    /// When the file was modified, as the file system says: milliseconds since 1970.
     pub modified_at: i64,
 }
 
-/// Who named the file. Only outputs are ever cleaned up.
+/// The origin of a file: who named it. Only outputs are ever cleaned up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileOrigin {
     /// The agent.
     Agent,
-    /// We, for what was too large for an answer.
+    /// Narrows, for output that was too large for an answer.
     Output,
 }
 
@@ -44,7 +44,7 @@ impl FileOrigin {
         }
     }
 
-    /// Whatever is not surely an output is the agent's, and stays.
+    /// Reads an origin. Whatever is not surely an output is the agent's, and stays.
     fn of(text: &str) -> Self {
         if text == Self::Output.text() { Self::Output } else { Self::Agent }
     }
@@ -58,7 +58,7 @@ pub struct Total {
 }
 
 impl Files<'_> {
-    /// Notes new and changed files of a place, all of them or none.
+    /// Records new and changed files of a place, all of them or none.
     pub async fn put(&self, namespace: &str, place: &str, files: &[FileRow]) -> Result<()> {
         limits::name("namespace", namespace)?;
         limits::name("place", place)?;
@@ -80,7 +80,7 @@ impl Files<'_> {
         write.commit().await
     }
 
-    /// Forgets files of a place, all of them or none.
+    /// Removes the records of files of a place, all of them or none.
     pub async fn remove(&self, namespace: &str, place: &str, paths: &[String]) -> Result<()> {
         let mut paths: Vec<&String> = paths.iter().collect();
         paths.sort();
@@ -96,13 +96,13 @@ impl Files<'_> {
         row.as_ref().map(file).transpose()
     }
 
-    /// All files of a place, by path.
+    /// Returns all files of a place, by path.
     pub async fn list(&self, namespace: &str, place: &str) -> Result<Vec<FileRow>> {
         let rows = self.database.rows(sql::LIST, args![namespace, place]).await?;
         rows.iter().map(file).collect()
     }
 
-    /// The files of all other places, with where they are.
+    /// Returns the files of all other places, each with its place.
     pub async fn elsewhere(&self, namespace: &str, place: &str) -> Result<Vec<(String, FileRow)>> {
         let rows = self.database.rows(sql::ELSEWHERE, args![namespace, place]).await?;
         let placed = |row: &Row| {
@@ -113,13 +113,13 @@ impl Files<'_> {
         rows.iter().map(placed).collect()
     }
 
-    /// What may be cleaned up in a place, oldest first.
+    /// Returns the files of a place that may be cleaned up, oldest first.
     pub async fn outputs(&self, namespace: &str, place: &str) -> Result<Vec<FileRow>> {
         let args = args![namespace, place, FileOrigin::Output.text()];
         self.database.rows(sql::OLDEST, args).await?.iter().map(file).collect()
     }
 
-    /// How much there is in all places together.
+    /// Returns how much there is in all places together.
     pub async fn total(&self, namespace: &str) -> Result<Total> {
         let Some(row) = self.database.row(sql::TOTAL, args![namespace]).await? else {
             return Ok(Total::default());

@@ -1,5 +1,5 @@
-//! What lasts: skills, sessions, boards, shared values, workspace files, the vault, approvals and
-//! the audit, in SQLite or PostgreSQL.
+//! The store of everything that lasts: skills, sessions, boards, shared values, workspace files, the
+//! vault, approvals and the audit, in SQLite or PostgreSQL.
 //!
 //! A [`Store`] is opened at a [`StoreUrl`] and gives one small handle for each subject. All SQL is in
 //! `queries`, all that differs between the two databases in `database`, `connect`, `wipe`

@@ -18,7 +18,7 @@ pub const VALUE_BYTES: usize = 1 << 20;
 pub const CODE_BYTES: usize = 1 << 20;
 /// The state of a session.
 pub const STATE_BYTES: usize = 64 << 20;
-/// What a person reads before deciding on an approval: all of it, or it would mean nothing.
+/// The text that a person reads before deciding on an approval: all of it, or it would mean nothing.
 pub const SHOWN_BYTES: usize = 64 << 10;
 /// The approvals of one principal that wait for a person at the same time.
 pub(crate) const PENDING_APPROVALS: i64 = 100;
@@ -33,7 +33,7 @@ pub(crate) fn path(path: &str) -> Result<(), StoreError> {
     bounded_name("path", path, PATH_BYTES)
 }
 
-/// A server and one of its tools.
+/// Checks the name of a server and one of its tools.
 pub(crate) fn tool(tool: &str) -> Result<(), StoreError> {
     bounded_name("name of the tool", tool, PATH_BYTES)
 }
@@ -51,7 +51,7 @@ fn bounded_name(what: &'static str, name: &str, limit: usize) -> Result<(), Stor
     Err(StoreError::Name { what, problem })
 }
 
-/// A text that both databases can hold: PostgreSQL has no NUL characters.
+/// Checks that both databases can hold a text: PostgreSQL has no NUL characters.
 pub(crate) fn text(what: &'static str, text: &str, limit: usize) -> Result<(), StoreError> {
     if text.contains('\0') {
         return Err(StoreError::Nul { what });
@@ -63,14 +63,15 @@ pub(crate) fn size(what: &'static str, bytes: usize, limit: usize) -> Result<(),
     if bytes > limit { Err(StoreError::TooLarge { what, bytes, limit }) } else { Ok(()) }
 }
 
-/// The value as JSON, if it is not too large.
+/// Returns the value as JSON, if it is not too large.
 pub(crate) fn json(what: &'static str, value: &Value) -> Result<String, StoreError> {
     let text = value.to_string();
     size(what, text.len(), VALUE_BYTES)?;
     Ok(text)
 }
 
-/// The least text that is greater than all that begin with the prefix; none if there is no such.
+/// Returns the least text that is greater than all that begin with the prefix, or `None` if there is
+/// none.
 pub(crate) fn after_prefix(prefix: &str) -> Option<String> {
     let mut end = prefix.to_owned();
     while let Some(last) = end.pop() {
@@ -82,7 +83,7 @@ pub(crate) fn after_prefix(prefix: &str) -> Option<String> {
     None
 }
 
-/// So many rows as a caller asked for, as the databases count them.
+/// Converts a number of rows to the type of the databases.
 pub(crate) fn rows(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }

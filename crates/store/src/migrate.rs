@@ -38,7 +38,7 @@ const POSTGRES_LOCK: &str = "SELECT pg_advisory_xact_lock(7810771519)";
 
 macro_rules! migrate {
     ($name:ident, $is_done:ident, $connection:ty, $steps:expr, $begin:expr, $lock:expr) => {
-        /// Whether there is nothing to do. A database of a newer version is refused.
+        /// Tells whether there is nothing to do. A database of a newer version is refused.
         pub(crate) async fn $is_done(
             place: &Arc<StoreUrl>,
             connection: &mut $connection,
@@ -91,7 +91,7 @@ migrate!(
     &[POSTGRES_LOCK, MAKE_SCHEMA]
 );
 
-/// What is left to do for a database of the version.
+/// Returns the steps that are left for a database of this version.
 fn steps_after<'a>(
     place: &Arc<StoreUrl>,
     version: i64,

@@ -71,9 +71,10 @@ macro_rules! audit_where {
 /// The most entries that one statement adds. Each statement is handed over to the database's thread and
 /// back, which takes longer than the work itself.
 pub(crate) const ENTRIES_AT_ONCE: usize = 256;
-/// As many as are usual while little happens. The arguments of a larger statement take their time too.
+/// The most entries of the smaller statement: as many as are usual while little happens. The arguments
+/// of a larger statement take their time too.
 pub(crate) const FEW_ENTRIES: usize = 16;
-/// The arguments of an entry.
+/// How many arguments an entry has.
 pub(crate) const ENTRY_ARGS: usize = 10;
 
 /// A statement that adds entries, each as a row of [`ENTRY_ARGS`] arguments; rows without a number are
@@ -142,7 +143,7 @@ impl AddEntries {
 static ADD_FEW: AddEntries = AddEntries::new(FEW_ENTRIES);
 static ADD_MANY: AddEntries = AddEntries::new(ENTRIES_AT_ONCE);
 
-/// What an entry takes beside its texts: numbers, hashes, and its places in the indexes. The
+/// The bytes of an entry beside its texts: numbers, hashes, and its places in the indexes. The
 /// migration has it too.
 macro_rules! entry_bytes {
     () => {
@@ -189,7 +190,7 @@ macro_rules! vault_put {
     (@rows $first:expr $(, $next:expr)*) => { concat!($first $(, ", ", $next)*) };
 }
 
-/// So many tokens are looked up at once; what is not used of the list is null.
+/// A list of as many tokens as are looked up at once; places that are not used are null.
 macro_rules! token_list {
     () => {
         "token IN ($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
@@ -198,7 +199,7 @@ macro_rules! token_list {
 }
 pub(crate) const TOKENS_AT_ONCE: usize = 32;
 
-/// Approvals. What became of one follows from what was noted of it.
+/// The columns of an approval, without its state, which follows from other columns.
 macro_rules! approval_columns {
     () => {
         "id, namespace, principal, tool, arguments_hash, shown, why, expires_at, created_at,
@@ -224,7 +225,7 @@ macro_rules! shared_where {
     };
 }
 
-/// What is known of files.
+/// The records of files.
 macro_rules! files_where {
     ($condition:literal) => {
         concat!(
@@ -243,8 +244,8 @@ queries! {
 
     mod skills {
         REVISION = "SELECT value FROM counters WHERE name = 'skills'";
-        /// Whoever has locked the revision is alone until the commit. Therefore revisions become
-        /// visible in order, and who reads them never misses one.
+        /// Locks the revision. Whoever has it is alone until the commit: revisions become visible in
+        /// order, and a reader of them never misses one.
         LOCK_REVISION = "UPDATE counters SET value = value WHERE name = 'skills' RETURNING value";
         PUT_REVISION = "UPDATE counters SET value = $1 WHERE name = 'skills'";
         HEAD = "SELECT version, removed FROM skills WHERE namespace = $1 AND name = $2";
@@ -280,7 +281,7 @@ queries! {
     }
 
     mod boards {
-        /// Whoever has the next number is alone at this board until the commit.
+        /// Takes the next number. Whoever has it is alone at this board until the commit.
         NEXT = "INSERT INTO boards (namespace, name, last, at) VALUES ($1, $2, 1, $3)
                 ON CONFLICT (namespace, name) DO UPDATE SET last = boards.last + 1, at = excluded.at
                 RETURNING last";
@@ -367,7 +368,7 @@ queries! {
     }
 
     mod audit {
-        /// Whoever has moved the head is alone until the commit: the chain has one end.
+        /// Moves the head. Whoever did is alone until the commit: the chain has one end.
         TAKE_HEAD = "UPDATE audit_head SET seq = seq + $1 RETURNING seq, at, hash";
         PUT_HEAD = "UPDATE audit_head SET at = $1, hash = $2, bytes = bytes + $3";
         ADD = "INSERT INTO audit
@@ -385,9 +386,9 @@ queries! {
                 FROM audit_anchor a, audit_head h";
         PAGE = audit_where!("seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3");
         GET = audit_where!("seq = $1");
-        /// The first entry that is not older. Times never fall along the chain.
+        /// Finds the first entry that is not older. Times never fall along the chain.
         FIRST_AT = "SELECT seq FROM audit WHERE at >= $1 ORDER BY at, seq LIMIT 1";
-        /// The different actions in a range: one step in the index for each, not for each entry.
+        /// Finds the different actions in a range: one step in the index for each, not for each entry.
         ACTIONS = "WITH RECURSIVE found(action) AS (
                        SELECT min(action) FROM audit WHERE action >= $1
                        UNION ALL
@@ -398,8 +399,8 @@ queries! {
                    WHERE action < $2 OR ($2 IS NULL AND action IS NOT NULL)";
         BYTES = audit_bytes!("seq, ", " FROM audit WHERE seq > $1 ORDER BY seq LIMIT $2");
         BYTES_UP_TO = audit_bytes!("CAST(sum(", ") AS BIGINT) FROM audit WHERE seq <= $1");
-        /// Whoever has the anchor is the only one who removes entries, until the commit. It is
-        /// taken before the head.
+        /// Locks the anchor. Whoever has it is the only one who removes entries, until the commit. It
+        /// is taken before the head.
         TAKE_ANCHOR = "UPDATE audit_anchor SET seq = seq RETURNING seq";
         PUT_ANCHOR = "UPDATE audit_anchor SET seq = $1, hash = $2";
         HASH = "SELECT hash FROM audit WHERE seq = $1";
@@ -417,7 +418,8 @@ queries! {
 
     mod vault {
         KEY = "SELECT proof FROM vault_key";
-        /// Whoever has the key's row is the only one who writes to the vault, until the commit.
+        /// Locks the key's row. Whoever has it is the only one who writes to the vault, until the
+        /// commit.
         TAKE_KEY = "UPDATE vault_key SET proof = proof RETURNING proof";
         CLAIM_KEY = "INSERT INTO vault_key (id, proof) VALUES (1, $1)
                      ON CONFLICT (id) DO UPDATE SET proof = vault_key.proof RETURNING proof";
@@ -443,7 +445,7 @@ queries! {
     }
 
     mod approvals {
-        /// Whoever has the next number is the only one who asks, until the commit.
+        /// Takes the next number. Whoever has it is the only one who asks, until the commit.
         NEXT = "UPDATE counters SET value = value + 1 WHERE name = 'approvals' RETURNING value";
         ASK_AGAIN = concat!("UPDATE approvals SET run = $6, session = $7 WHERE id =
                              (SELECT id FROM approvals
@@ -458,7 +460,7 @@ queries! {
                         created_at, expires_at, reasons, run, session)
                        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
                        RETURNING ", approval_columns!(), ", 'pending'");
-        /// Of several who take one at the same moment the others find it used.
+        /// Takes an approval. Of several who take one at the same moment the others find it used.
         TAKE = concat!("UPDATE approvals SET used_at = $4 WHERE used_at IS NULL AND id =
                         (SELECT id FROM approvals
                          WHERE principal = $1 AND tool = $2 AND arguments_hash = $3
@@ -468,7 +470,7 @@ queries! {
                               OR created_at <= $6 AND scope IN ('once', 'always'))
                          ORDER BY decided_at DESC, seq DESC LIMIT 1)
                         RETURNING ", approval_columns!(), ", decision");
-        /// A yes for all calls of a tool in a run or a session. It is not used up.
+        /// Finds a yes for all calls of a tool in a run or a session. It is not used up.
         STANDING = approvals_where!("principal = $1 AND tool = $2 AND reasons = $3
                                      AND decision = 'allowed' AND used_at IS NULL
                                      AND expires_at > $4 AND created_at <= $7
@@ -479,7 +481,7 @@ queries! {
                           SET decision = $2, decided_by = $3, decided_at = $4, scope = $5
                           WHERE id = $1 AND decision IS NULL AND expires_at > $4
                           RETURNING ", approval_columns!(), ", decision");
-        /// What was allowed before and not used.
+        /// Withdraws what was allowed before and not used.
         WITHDRAW = "UPDATE approvals SET used_at = $4
                     WHERE principal = $1 AND tool = $2 AND arguments_hash = $3
                     AND decision = 'allowed' AND used_at IS NULL";

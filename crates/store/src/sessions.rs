@@ -18,7 +18,7 @@ use crate::{
     queries::sessions as sql,
 };
 
-/// Nobody leases a session for longer without renewing it.
+/// The longest lease of a session without a renewal.
 const MAX_LEASE: Duration = Duration::from_secs(3_600);
 
 /// The sessions of all namespaces.
@@ -27,11 +27,11 @@ pub struct Sessions<'a> {
     pub(crate) database: &'a Database,
 }
 
-/// What came of taking a session.
+/// The result of taking a session.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LeaseResult {
     Yours(SessionState),
-    /// Somebody else has it, for so long at least unless it is given back.
+    /// Another holder has it, for so long at least unless it is given back.
     Held {
         holder: String,
         for_ms: i64,
@@ -40,7 +40,7 @@ pub enum LeaseResult {
 
 #[derive(Clone, PartialEq)]
 pub struct SessionState {
-    /// One more each time that it is saved; no other session of this name had or will have it.
+    /// Rises by one each time that it is saved; no other session of this name had or will have it.
     pub generation: i64,
     /// None if it was never saved.
     pub state: Option<Vec<u8>>,
@@ -50,7 +50,7 @@ pub struct SessionState {
     pub flow: Value,
 }
 
-/// What a program left.
+/// The state of a session after a program, to be saved.
 #[derive(Clone, Copy)]
 pub struct SessionSnapshot<'a> {
     /// None if nothing was ever kept.
@@ -76,7 +76,7 @@ pub struct SessionRow {
 }
 
 impl Sessions<'_> {
-    /// Takes a session, makes it if there is none. Whoever has it already may take it again.
+    /// Takes a session, and creates it if there is none. Whoever has it already may take it again.
     pub async fn take(
         &self,
         namespace: &str,
@@ -108,7 +108,7 @@ impl Sessions<'_> {
         Ok(LeaseResult::Held { holder, for_ms: until - now })
     }
 
-    /// Makes the lease longer; false if the session is not the holder's any more.
+    /// Renews the lease. Returns false if the session is not the holder's any more.
     pub async fn renew(
         &self,
         namespace: &str,
@@ -123,8 +123,8 @@ impl Sessions<'_> {
         Ok(rows > 0)
     }
 
-    /// Saves the state and gives its generation. Fails with [`StoreError::SessionMoved`] if
-    /// somebody else has taken the session, or it was saved since this generation.
+    /// Saves the state and returns its generation. Fails with [`StoreError::SessionMoved`] if somebody
+    /// else has taken the session, or it was saved since this generation.
     pub async fn save(
         &self,
         namespace: &str,
@@ -168,7 +168,7 @@ impl Sessions<'_> {
         self.database.rows(sql::LIST, args![namespace]).await?.iter().map(session).collect()
     }
 
-    /// Removes a session, whoever has it; false if there is none.
+    /// Removes a session, whoever has it. Returns false if there is none.
     pub async fn remove(&self, namespace: &str, id: &str) -> Result<bool> {
         let mut write = self.database.begin().await?;
         let rows = write.run(sql::REMOVE, args![namespace, id]).await?;
@@ -176,8 +176,8 @@ impl Sessions<'_> {
         Ok(rows > 0)
     }
 
-    /// Removes the sessions of all namespaces that were not used since a time (milliseconds since
-    /// 1970) and that nobody has, and says how many.
+    /// Removes the sessions of all namespaces that were not used since a time (milliseconds since 1970)
+    /// and that nobody has. Returns how many.
     pub async fn expire(&self, before_ms: i64) -> Result<u64> {
         let mut write = self.database.begin().await?;
         let now = now();
@@ -191,8 +191,7 @@ fn end(now: i64, lease: Duration) -> i64 {
     now.saturating_add(i64::try_from(lease.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// Without the state: it is large, and the agent's.
-/// Without what is in it.
+/// Leaves the state out: it is large, and the agent's.
 impl std::fmt::Debug for SessionSnapshot<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("SessionSnapshot")

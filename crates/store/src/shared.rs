@@ -27,7 +27,7 @@ pub struct SharedValue {
     pub value: Value,
 }
 
-/// What has to be there for a change to be made.
+/// The condition of a change: what has to be there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
     Anything,
@@ -40,7 +40,7 @@ pub enum SetResult {
     Done {
         version: i64,
     },
-    /// Nothing was changed: this is there instead of what was expected.
+    /// Nothing was changed: `current` is there instead of what was expected.
     Changed {
         current: Option<SharedValue>,
     },
@@ -118,7 +118,7 @@ impl Shared<'_> {
         Ok(SetResult::Done { version })
     }
 
-    /// The values whose keys begin with the prefix and come after a key, by key.
+    /// Returns the values whose keys begin with the prefix and come after a key, by key.
     pub async fn list(
         &self,
         namespace: &str,

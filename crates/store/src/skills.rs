@@ -39,7 +39,7 @@ pub struct NewSkill {
     pub author: String,
 }
 
-/// What became of a skill that was to be saved.
+/// The result of saving a skill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct SaveResult {
     pub version: i64,
@@ -48,7 +48,7 @@ pub struct SaveResult {
     pub is_new: bool,
 }
 
-/// A version of a skill, without what is large.
+/// A version of a skill, without its code and tests.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SkillHead {
     pub namespace: String,
@@ -111,7 +111,7 @@ impl Skills<'_> {
         Ok(all)
     }
 
-    /// The newest version, unless the skill was removed; or the version that is asked for.
+    /// Returns the newest version, unless the skill was removed; or the version that is asked for.
     pub async fn get(
         &self,
         namespace: &str,
@@ -132,7 +132,7 @@ impl Skills<'_> {
         .transpose()
     }
 
-    /// All versions, oldest first, also of a skill that was removed.
+    /// Returns all versions, oldest first, also of a skill that was removed.
     pub async fn versions(&self, namespace: &str, name: &str) -> Result<Vec<SkillVersion>> {
         let rows = self.database.rows(sql::VERSIONS, args![namespace, name]).await?;
         let version = |row: &Row| {
@@ -149,7 +149,7 @@ impl Skills<'_> {
         rows.iter().map(version).collect()
     }
 
-    /// Marks a skill as removed; false if there is none. Its versions stay, and if it is saved
+    /// Marks a skill as removed. Returns false if there is none. Its versions stay, and if it is saved
     /// again they go on counting.
     pub async fn remove(&self, namespace: &str, name: &str, author: &str) -> Result<bool> {
         limits::name("author", author)?;
@@ -164,7 +164,7 @@ impl Skills<'_> {
         Ok(true)
     }
 
-    /// The skills of a namespace that come after a name, by name.
+    /// Returns the skills of a namespace that come after a name, by name.
     pub async fn list(
         &self,
         namespace: &str,
@@ -177,8 +177,8 @@ impl Skills<'_> {
         rows.iter().map(|row| head(&mut row.columns())).collect()
     }
 
-    /// What changed after a revision, in the order of the changes, removed ones too; of each skill
-    /// its newest version. Whoever goes on from the last revision of the answer misses nothing.
+    /// Returns what changed after a revision, in the order of the changes, removed ones too; of each
+    /// skill its newest version. Whoever goes on from the last revision of the answer misses nothing.
     pub async fn changed_since(
         &self,
         namespaces: &[String],
@@ -200,8 +200,8 @@ impl Skills<'_> {
         Ok(all)
     }
 
-    /// The revision of the last change of any skill, in whatever namespace. It costs little to ask
-    /// whether it is still the same.
+    /// Returns the revision of the last change of any skill, in whatever namespace. It costs little to
+    /// ask whether it is still the same.
     pub async fn revision(&self) -> Result<i64> {
         self.database.number(sql::REVISION, args![]).await
     }
@@ -306,7 +306,7 @@ impl<'a> Texts<'a> {
         Ok(SaveResult { version, revision, is_new: true })
     }
 
-    /// The revision of the version, if it is the same as this.
+    /// Returns the revision of a version, if it is the same as this.
     async fn same(&self, write: &mut Write, version: i64) -> Result<Option<i64>> {
         let NewSkill { namespace, name, description, .. } = self.skill;
         let args = args![

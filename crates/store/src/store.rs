@@ -8,17 +8,17 @@ use crate::{
     queries,
 };
 
-/// All that lasts. Clones share the connections.
+/// A handle to everything that lasts. Clones share the connections.
 #[derive(Clone, Debug)]
 pub struct Store(Arc<Database>);
 
 impl Store {
-    /// Opens the store, and makes it or brings it to the version of this program if need be.
+    /// Opens the store, and creates it or migrates it to the version of this program if need be.
     pub async fn open(place: &StoreUrl) -> Result<Self> {
         Ok(Self(Arc::new(connect::open(place).await?)))
     }
 
-    /// Whether the store that is there could be opened. Nothing is made or changed.
+    /// Checks whether the store that is there could be opened. Nothing is made or changed.
     pub async fn look(place: &StoreUrl) -> Result<()> {
         connect::look(place).await
     }
@@ -32,7 +32,8 @@ impl Store {
         &self.0.place
     }
 
-    /// Lets the database read every query there is: whether its tables are as they should be.
+    /// Checks that the tables are as they should be, by having the database prepare every query there
+    /// is.
     pub async fn check(&self) -> Result<()> {
         for (name, sql) in queries::ALL {
             self.0.prepare(*sql).await.inspect_err(|error| {

@@ -4,8 +4,8 @@ use std::{fmt, path::PathBuf, str::FromStr};
 
 use sqlx::postgres::PgConnectOptions;
 
-/// What may stand after the `?` of a PostgreSQL URL. Others are refused: sqlx would write their
-/// values, which may be misspelt passwords, to the log.
+/// The options that may stand after the `?` of a PostgreSQL URL. Others are refused: sqlx would write
+/// their values, which may be misspelt passwords, to the log.
 const URL_OPTIONS: &[&str] = &[
     "application_name",
     "dbname",
@@ -22,7 +22,7 @@ const URL_OPTIONS: &[&str] = &[
     "user",
 ];
 
-/// Where a store is. It is shown without its password.
+/// The place of a store. It is shown without its password.
 #[derive(Clone, Debug)]
 pub enum StoreUrl {
     /// A file, made if it is missing.
@@ -31,11 +31,12 @@ pub enum StoreUrl {
     Postgres(PostgresPlace),
 }
 
-/// How a PostgreSQL database is reached. There is no way to print the password in it.
+/// The address of a PostgreSQL database. There is no way to print the password in it.
 #[derive(Clone)]
 pub struct PostgresPlace(Box<PgConnectOptions>);
 
-/// Why a text names no place. The text itself is not repeated: it may hold a password.
+/// The reason why a text is not the place of a store. The text itself is not repeated: it may hold a
+/// password.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidStoreUrl {
     #[error("the place of the store is empty: give a file, or postgres://user@host/database")]

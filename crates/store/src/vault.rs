@@ -1,5 +1,5 @@
-//! The vault: what tokens stand for, sealed by whoever has the key. The store has no key, and
-//! cannot read it.
+//! The vault: the values that tokens stand for, sealed by whoever has the key. The store has no key,
+//! and cannot read them.
 
 use std::{
     collections::BTreeMap,
@@ -21,11 +21,11 @@ use crate::{
     wipe,
 };
 
-/// That a value was used is noted again after so long, in milliseconds: looking it up is a read,
-/// but for once in an hour.
+/// How long until another use of a value is noted, in milliseconds: looking it up is a read, but for
+/// once in an hour.
 const USED_AGAIN: i64 = 60 * 60 * 1000;
 
-/// So many values are put with one statement.
+/// How many values are put with one statement.
 const PUT_AT_ONCE: usize = 10;
 
 /// The vaults of all namespaces.
@@ -50,7 +50,7 @@ impl fmt::Debug for EncryptedValue {
     }
 }
 
-/// Which values to forget: those that fit all that is given.
+/// The values to forget: those that match all the fields that are given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TokenSelection {
     pub kind: Option<String>,
@@ -72,9 +72,8 @@ pub struct VaultCount {
 }
 
 impl Vault<'_> {
-    /// Says with which key values will be sealed, by a text that proves it and does not tell it.
-    /// Gives the proof that the vault has: another one means another key. A vault without a key
-    /// takes this one.
+    /// Claims the vault for a key, by a text that proves the key and does not tell it. Returns the
+    /// proof that the vault has: another one means another key. A vault without a key takes this one.
     pub async fn claim_key(&self, check: &str) -> Result<String> {
         limits::name("proof of the key", check)?;
         *self.key() = Some(check.to_owned());
@@ -87,7 +86,7 @@ impl Vault<'_> {
         Ok(kept)
     }
 
-    /// Keeps all of them, or none. A value that is there already gets the later expiry.
+    /// Keeps all values, or none. A value that is there already gets the later expiry.
     pub async fn keep(
         &self,
         namespace: &str,
@@ -101,7 +100,7 @@ impl Vault<'_> {
         }
         let check = self.key().clone().ok_or(StoreError::VaultUnclaimed)?;
         let mut write = self.database.begin().await?;
-        // It is claimed again, in case that all was forgotten in the meantime.
+        // The key is claimed again, in case that all was forgotten in the meantime.
         let kept: String = write.one(sql::CLAIM_KEY, args![&check]).await?.columns().get()?;
         if kept != check {
             return Err(StoreError::VaultKey);
@@ -122,7 +121,7 @@ impl Vault<'_> {
         write.commit().await
     }
 
-    /// Those of the tokens that are known and have not expired.
+    /// Returns the values of those tokens that are known and have not expired.
     pub async fn get(
         &self,
         namespace: &str,
@@ -139,7 +138,7 @@ impl Vault<'_> {
             }
         }
         if is_stale && let Err(error) = self.note_use(namespace, tokens, now).await {
-            // What was found is right all the same.
+            // Not an error: what was found is right all the same.
             tracing::warn!(%error, "the use of values in the vault could not be noted");
         }
         Ok(found)
@@ -154,9 +153,9 @@ impl Vault<'_> {
         write.commit().await
     }
 
-    /// Removes values for good, of one namespace or of all, and says how many. In SQLite nothing
-    /// of them stays in the files; with PostgreSQL it may in the server's log and its backups.
-    /// When the vault is empty then, another key can be claimed.
+    /// Removes values for good, of one namespace or of all, and returns how many. In SQLite nothing of
+    /// them stays in the files; with PostgreSQL it may in the server's log and its backups. When the
+    /// vault is empty then, another key can be claimed.
     pub async fn forget(
         &self,
         namespace: Option<&str>,
@@ -181,7 +180,7 @@ impl Vault<'_> {
         Ok(values)
     }
 
-    /// What there is, by namespace and kind.
+    /// Counts the values by namespace and kind.
     pub async fn counts(&self, namespace: Option<&str>) -> Result<Vec<VaultCount>> {
         let rows = self.database.rows(sql::COUNTS, args![namespace]).await?;
         rows.iter()
@@ -198,7 +197,7 @@ impl Vault<'_> {
             .collect()
     }
 
-    /// Removes what has expired, and says how many values that were. Bytes of them may stay in the
+    /// Removes what has expired, and returns how many values that were. Bytes of them may stay in the
     /// files until something is forgotten.
     pub async fn sweep(&self, now: i64) -> Result<u64> {
         let mut write = self.database.begin().await?;
@@ -213,7 +212,7 @@ impl Vault<'_> {
     }
 }
 
-/// Each token once.
+/// Checks the values, and returns each token once.
 fn distinct(values: &[EncryptedValue]) -> Result<Vec<&EncryptedValue>> {
     let mut all: BTreeMap<&str, &EncryptedValue> = BTreeMap::new();
     for value in values {
@@ -229,7 +228,7 @@ fn distinct(values: &[EncryptedValue]) -> Result<Vec<&EncryptedValue>> {
     Ok(all.into_values().collect())
 }
 
-/// Which of the values could not be put.
+/// Returns an error that names the value that could not be put.
 async fn taken(write: &mut Write, namespace: &str, some: &[&EncryptedValue]) -> Result<StoreError> {
     let mut token = String::new();
     for value in some {
@@ -241,7 +240,7 @@ async fn taken(write: &mut Write, namespace: &str, some: &[&EncryptedValue]) -> 
     Ok(StoreError::TokenTaken { token })
 }
 
-/// The arguments of a query with a list of tokens.
+/// Returns the arguments of a query with a list of tokens.
 fn token_list<'a>(namespace: &'a str, now: i64, tokens: &'a [String]) -> Vec<Arg<'a>> {
     let mut args = args![namespace, now].to_vec();
     args.extend(tokens.iter().map(Arg::from));
@@ -249,7 +248,7 @@ fn token_list<'a>(namespace: &'a str, now: i64, tokens: &'a [String]) -> Vec<Arg
     args
 }
 
-/// A value, and when it was used last.
+/// Reads a value, and when it was used last.
 fn sealed(row: &Row) -> Result<(EncryptedValue, i64)> {
     let mut columns = row.columns();
     let value = EncryptedValue {

@@ -20,10 +20,10 @@ const REWRITE: &str = "CREATE TEMP TABLE vault_rest AS SELECT * FROM vault ORDER
      INSERT INTO vault SELECT * FROM vault_rest;
      DROP TABLE vault_rest";
 
-/// Answers whether somebody was in the way.
+/// Brings the log into the file and cuts it. The answer says whether somebody was in the way.
 const CUT_LOG: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
 
-/// Nobody can write while the end of all reads is waited for. Ours are short.
+/// How long the end of all reads is waited for, while nobody can write. Ours are short.
 const HURRY: Duration = Duration::from_secs(3);
 
 const REWRITE_FILE: &str = "VACUUM FULL vault";
@@ -43,9 +43,9 @@ pub(crate) fn vault(database: &Database) -> Answer<'_, ()> {
     })
 }
 
-/// False if readers were in the way for too long.
+/// Rewrites the vault and cuts the log. Returns false if readers were in the way for too long.
 async fn sqlite(writer: &SqlitePool) -> Result<bool, sqlx::Error> {
-    // None of our own writes comes in between.
+    // While this connection is taken, none of our own writes comes in between.
     let mut connection = writer.acquire().await?;
     let mut write = connection.begin_with("BEGIN IMMEDIATE").await?;
     sqlx::raw_sql(REWRITE).execute(&mut *write).await?;

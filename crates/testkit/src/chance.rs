@@ -1,16 +1,16 @@
-//! Enough chance for a test, and the same every time.
+//! Numbers that look random enough for a test, and are the same every time.
 
-/// Numbers that look random.
+/// A generator of numbers that look random.
 #[derive(Clone, Debug)]
 pub struct Chance(u64);
 
 impl Chance {
-    /// The seed must not be 0.
+    /// Creates a generator. The seed must not be 0.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// From 0 to one less than the limit.
+    /// Returns a number from 0 to one less than the limit.
     pub fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

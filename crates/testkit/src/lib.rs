@@ -1,5 +1,5 @@
-//! What tests of several crates need: the test data of the repository, the pinned real servers and
-//! clients, a PostgreSQL server, and one way to skip a test.
+//! Helpers for the tests of several crates: the test data of the repository, the pinned real servers
+//! and clients, a PostgreSQL server, and one way to skip a test.
 //!
 //! | file | subject |
 //! |---|---|

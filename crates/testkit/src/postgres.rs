@@ -21,8 +21,8 @@ const USER: &str = "postgres";
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Makes the server, then starts and stops it as it is told. It sees its input end however the test
-/// process ends, also by SIGKILL; then it ends the server and removes the directory.
+/// The script that makes the server, then starts and stops it as it is told. It sees its input end
+/// however the test process ends, also by SIGKILL; then it ends the server and removes the directory.
 ///
 /// Its arguments are the directory, where the programs are, and how to become the server's user.
 /// Nobody needs a password but `locked`, for tests of passwords.
@@ -103,19 +103,19 @@ impl Postgres {
         server
     }
 
-    /// Makes a new, empty database and gives its URL.
+    /// Creates a new, empty database and returns its URL.
     pub fn database(&self) -> String {
         let name = format!("test{}", self.databases.fetch_add(1, Ordering::Relaxed));
         self.run("postgres", &format!("CREATE DATABASE {name}")).unwrap();
         self.url(USER, &name)
     }
 
-    /// How a user reaches a database. `user:password` is a user too.
+    /// Returns the URL of a database for a user. `user:password` is a user too.
     pub fn url(&self, user: &str, database: &str) -> String {
         format!("postgres://{user}@localhost/{database}?host={}", self.directory.display())
     }
 
-    /// Runs SQL by the server's own client, and gives what it prints.
+    /// Runs SQL by the server's own client, and returns what it prints.
     pub fn run(&self, database: &str, sql: &str) -> Result<String, String> {
         let output = Command::new(self.programs.join("psql"))
             .args(["--no-psqlrc", "-qAt", "-v", "ON_ERROR_STOP=1", "-U", USER, "-d", database])
@@ -135,7 +135,7 @@ impl Postgres {
         self.order("stop");
     }
 
-    /// Starts it again after that, with what it has on disk.
+    /// Starts the server again after that, with what it has on disk.
     pub fn start_again(&mut self) {
         self.order("start");
         self.wait();
@@ -147,7 +147,7 @@ impl Postgres {
         self.answers.read_line(&mut String::new()).unwrap();
     }
 
-    /// Until the server answers.
+    /// Waits until the server answers.
     fn wait(&self) {
         let deadline = Instant::now() + PATIENCE;
         while let Err(error) = self.run("postgres", "SELECT 1") {
@@ -174,7 +174,7 @@ fn programs_or_skip() -> Option<PathBuf> {
     found
 }
 
-/// Where the programs of the newest PostgreSQL are.
+/// Returns where the programs of the newest PostgreSQL are.
 fn programs() -> Option<PathBuf> {
     let version = |path: &PathBuf| path.file_name()?.to_str()?.parse::<u32>().ok();
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
@@ -187,7 +187,7 @@ fn programs() -> Option<PathBuf> {
     newest.map(|version| version.join("bin")).filter(is_there).or_else(asked).filter(is_there)
 }
 
-/// The user and group that the server runs as, if they are not ours.
+/// Returns the user and group that the server runs as, if they are not ours.
 fn owner() -> Option<(u32, u32)> {
     let id = |args: &[&str]| {
         let output = Command::new("id").args(args).output().unwrap();
@@ -197,7 +197,7 @@ fn owner() -> Option<(u32, u32)> {
     (id(&["-u"]) == 0).then(|| (id(&["-u", USER]), id(&["-g", USER])))
 }
 
-/// What has to stand before a program so that it runs as the user.
+/// Returns what has to stand before a program so that it runs as the user.
 fn becoming(owner: Option<(u32, u32)>) -> Vec<String> {
     let Some((user, group)) = owner else { return Vec::new() };
     let [user, group] = [format!("--reuid={user}"), format!("--regid={group}")];

@@ -2,10 +2,10 @@
 
 use std::{env, io::Write};
 
-/// The variable with which tests have their full sizes.
+/// The environment variable that gives tests their full sizes.
 const FULL_SIZE: &str = "NARROWS_FULL_SIZE";
 
-/// Whether tests have their full sizes, at which times and memory are judged too.
+/// Tells whether tests have their full sizes, at which times and memory are judged too.
 pub fn is_full_size() -> bool {
     env::var_os(FULL_SIZE).is_some()
 }

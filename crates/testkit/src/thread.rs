@@ -1,4 +1,4 @@
-//! Whether work holds up the only async thread.
+//! A check for tests whether work holds up the only async thread.
 
 use std::{
     collections::HashSet,

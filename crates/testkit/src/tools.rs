@@ -15,7 +15,7 @@ use crate::{data::repository, skip};
 pub struct Tools(PathBuf);
 
 impl Tools {
-    /// Finds them. If they are not installed, the current test is skipped.
+    /// Finds the tools. If they are not installed, the current test is skipped.
     pub fn find() -> Option<Self> {
         let below_target = |target: std::ffi::OsString| PathBuf::from(target).join("test-tools");
         let directory = std::env::var_os("NARROWS_TEST_TOOLS")
@@ -32,17 +32,17 @@ impl Tools {
         None
     }
 
-    /// Where they are; see `tests/README.md`.
+    /// Returns where they are; see `tests/README.md`.
     pub fn directory(&self) -> &Path {
         &self.0
     }
 
-    /// A Python with the clients, the Python servers and mypy.
+    /// Returns a Python with the clients, the Python servers and mypy.
     pub fn python(&self) -> PathBuf {
         self.0.join("venv/bin/python")
     }
 
-    /// What a Python script of `tests/` prints: JSON, one value a line.
+    /// Runs a Python script of `tests/` and returns what it prints: JSON, one value a line.
     pub fn lines(&self, script: &str, args: &[&str]) -> Vec<Value> {
         let script = repository().join("tests").join(script);
         let output = Command::new(self.python()).arg(&script).args(args).output().unwrap();
@@ -52,13 +52,13 @@ impl Tools {
         lines.map(|line| serde_json::from_slice(line).unwrap()).collect()
     }
 
-    /// A program of an npm package.
+    /// Returns a program of an npm package.
     pub fn npm(&self, name: &str) -> PathBuf {
         self.0.join("node_modules/.bin").join(name)
     }
 
     /// Runs the scenarios of one revision of the official conformance suite against the committed
-    /// baseline, and gives what it says. Any other failure than those of the baseline is a panic.
+    /// baseline, and returns what it says. Any other failure than those of the baseline is a panic.
     ///
     /// One suite at a time, and what fails is run once more alone: some scenarios measure
     /// milliseconds (`sse-retry`), while the suite runs all of them beside each other.
@@ -100,14 +100,14 @@ impl Tools {
         Err(format!("{said}\n{}", String::from_utf8_lossy(&output.stderr)))
     }
 
-    /// A search path on which the npm programs find their own Node.
+    /// Returns a search path on which the npm programs find their own Node.
     pub fn path(&self) -> String {
         let path = std::env::var("PATH").unwrap_or_default();
         format!("{}:{path}", self.0.join("node_modules/.bin").display())
     }
 }
 
-/// The scenarios that failed and are not in the baseline.
+/// Returns the scenarios that failed and are not in the baseline.
 fn unexpected(said: &str) -> Vec<String> {
     let lines = said.lines().skip_while(|line| !line.contains("Unexpected failures (not in"));
     lines.skip(1).map_while(|line| line.strip_prefix("  ✗ ")).map(str::to_owned).collect()

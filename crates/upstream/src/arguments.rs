@@ -13,14 +13,15 @@ use narrows_model::cut;
 
 /// How many mistakes one message tells.
 const MAX_MISTAKES: usize = 4;
-/// Mistakes that are looked at for that: a schema can refuse one field in thousands of places.
+/// How many errors of the validator are looked at for them: a schema can refuse one field in thousands
+/// of places.
 const MAX_ERRORS: usize = 32;
-/// What a message may have, about. A schema names thousands of fields, and so does a call.
+/// About how long a message may be: a schema names thousands of fields, and so does a call.
 const MAX_MESSAGE_BYTES: usize = 4_000;
 
-/// How often a pattern of a server is tried at another place: `(a|aa)+(?!b)` tries without end.
+/// How often a server's pattern may backtrack: `(a|aa)+(?!b)` tries without end.
 const BACKTRACK_LIMIT: usize = 20_000;
-/// What a compiled pattern may take: `((a{100}){100}){100}` is short, and large.
+/// The most memory of a compiled pattern: `((a{100}){100}){100}` is short, and large.
 const MAX_PATTERN_SIZE: usize = 2 << 20;
 /// Checks of fewer steps are done at once; it would cost more to hand them to another thread.
 const FEW_STEPS: u64 = 5_000;
@@ -53,14 +54,14 @@ impl Checker {
         }
     }
 
-    /// Whether anything is refused: a broken schema refuses nothing.
+    /// Tells whether anything can be refused: a broken schema refuses nothing.
     pub(crate) fn checks(&self) -> bool {
         self.validator.is_some()
     }
 
-    /// Returns whether arguments are surely right as they are, if that is found out in no time. To say
-    /// what is wrong with others takes longer, and so is not for a thread that others wait for. The
-    /// schema is the one that this was made of.
+    /// Tells whether arguments surely fit, if that can be found out in no time. To explain what is
+    /// wrong with others takes longer, and must not happen on a thread that others wait for. `schema`
+    /// is the one that this was made of.
     pub(crate) fn fits_at_once(&self, schema: &Value, arguments: &mut Map<String, Value>) -> bool {
         let Some(validator) = &self.validator else { return true };
         let value = Value::Object(std::mem::take(arguments));
@@ -72,8 +73,8 @@ impl Checker {
         fits
     }
 
-    /// Says what is wrong, if anything. A `None` for something that may be left out is left out.
-    /// What would take too long is not checked.
+    /// Checks arguments and says what is wrong with them. A null that the schema refuses is removed if
+    /// its field is optional. A check that would take too long is skipped.
     pub(crate) fn check(
         &self,
         schema: &Value,
@@ -124,7 +125,7 @@ impl Checker {
 
     fn mistakes(&self, validator: &Validator, value: &Value) -> Vec<String> {
         let mut mistakes: Vec<String> = Vec::new();
-        // Where that many tries were not enough, nobody knows whether the value fits.
+        // After too much backtracking, nobody knows whether the value fits.
         let is_known = |error: &ValidationError<'_>| {
             !matches!(error.kind(), ValidationErrorKind::BacktrackLimitExceeded { .. })
         };
@@ -141,7 +142,7 @@ impl Checker {
     }
 }
 
-/// Returns all mistakes in one message, which is cut if there is too much to say.
+/// Joins the mistakes into one message, which is cut if it is too long.
 fn joined(mistakes: &[String]) -> String {
     let message = mistakes.join("; ");
     match message.len() > MAX_MESSAGE_BYTES {
@@ -150,7 +151,7 @@ fn joined(mistakes: &[String]) -> String {
     }
 }
 
-/// Compiles a schema within bounds. None if it is broken, or beyond them.
+/// Compiles a schema within bounds. Returns `None` if it is broken, or exceeds them.
 fn compiled(schema: &Value) -> Option<Validator> {
     if !budget::is_countable(schema) {
         return None;
@@ -162,7 +163,7 @@ fn compiled(schema: &Value) -> Option<Validator> {
     jsonschema::options().with_pattern_options(patterns).build(schema).ok()
 }
 
-/// The first property on the way to a mistake.
+/// Returns the top-level property that a mistake is about, or `None` if it lies deeper.
 fn field(error: &ValidationError<'_>) -> Option<String> {
     let place = mistake::place(error);
     (!place.is_empty() && !place.contains(['.', '['])).then_some(place)

@@ -1,4 +1,5 @@
-//! Whoever made a call: what a server says or asks while it works on the call goes to them.
+//! The caller of an upstream server, who receives what the server says or asks while it works on a
+//! call.
 
 use std::fmt;
 
@@ -13,41 +14,41 @@ use rmcp::{
 
 /// The client on whose behalf an upstream server works.
 pub trait Caller: Send + Sync {
-    /// Which client it is. Servers of the older protocol do not say for whose call they ask
-    /// something, and a question must not reach another client.
+    /// Returns a number that identifies the client. Servers of the older protocol do not say which call
+    /// a question belongs to, and it must not reach another client.
     fn client(&self) -> u64 {
         0
     }
 
-    /// What the client can do for a server. Servers of the newer protocol are told with each
+    /// Returns what the client can do for a server. Servers of the newer protocol are told with each
     /// request.
     fn capabilities(&self) -> ClientCapabilities {
         ClientCapabilities::default()
     }
 
-    /// The session that a person's yes can be for, if the client has one that lasts longer than this
+    /// Returns the session that a person's approval can cover, if the client has one that outlasts this
     /// work.
     fn session(&self) -> Option<&str> {
         None
     }
 
-    /// Whether it is a program that calls, which may make other calls of the same tool.
+    /// Tells whether a program makes the call, which may make other calls of the same tool.
     fn is_program(&self) -> bool {
         false
     }
 
-    /// Whether the client has left. Then no new calls are made for it.
+    /// Tells whether the client has left. Then no new calls are made for it.
     fn is_gone(&self) -> bool {
         false
     }
 
-    /// How far a call has come.
+    /// Receives the progress of a call.
     fn progress(&self, _server: &str, _progress: Progress) {}
 
-    /// A server's own log message.
+    /// Receives a log message of a server.
     fn log(&self, _server: &str, _message: LoggingMessageNotificationParam) {}
 
-    /// A server asks the person.
+    /// Asks the person on behalf of a server (elicitation).
     fn elicit(
         &self,
         server: &str,
@@ -56,7 +57,7 @@ pub trait Caller: Send + Sync {
         refuse(server, "asks the user for input (elicitation)")
     }
 
-    /// A server asks the model.
+    /// Asks the model on behalf of a server (sampling).
     fn sample(
         &self,
         server: &str,
@@ -71,7 +72,7 @@ fn refuse<'a, T: Send + 'a>(server: &str, what: &str) -> BoxFuture<'a, Result<T,
     Box::pin(std::future::ready(Err(ErrorData::invalid_request(message, None))))
 }
 
-/// How far a call has come, as its server tells it.
+/// The progress of a call, as its server reports it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
     pub done: f64,
@@ -79,7 +80,7 @@ pub struct Progress {
     pub message: Option<String>,
 }
 
-/// As a person reads it: `3 of 10: copying`.
+/// Formats the progress for a person: `3 of 10: copying`.
 impl fmt::Display for Progress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.done)?;
@@ -93,7 +94,7 @@ impl fmt::Display for Progress {
     }
 }
 
-/// A caller that nobody stands behind: the command line, a benchmark.
+/// A caller without a client: the command line, a benchmark.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoCaller;
 

@@ -1,4 +1,4 @@
-//! One connection to a server: opened, asked, closed.
+//! One connection to a server, from its opening to its end.
 
 #[cfg(any(test, feature = "fakes"))]
 pub(crate) mod in_process;
@@ -45,15 +45,15 @@ use crate::{
     },
 };
 
-/// How often a child is looked after.
+/// How often a child is checked for having exited.
 const CHILD_CHECK: Duration = Duration::from_millis(500);
-/// How long a connection may take to finish what it is sending.
+/// How long a connection may take to send what it has begun.
 const CLOSING_TIME: Duration = Duration::from_secs(1);
 
 /// How long a server that may be of the older protocol is given to answer the newer one's probe.
 const PROBE_PATIENCE: Duration = Duration::from_secs(5);
 
-/// A server's answer, with the memory that it takes of the budget of all servers. To be kept until the
+/// A server's answer, with the memory that it holds in the budget of all servers. Keep it until the
 /// answer was used.
 #[derive(Debug)]
 pub struct UpstreamReply {
@@ -69,12 +69,12 @@ pub(crate) struct Connection {
     process_id: Option<u32>,
     printed: Option<OutputEnd>,
     inbox: Inbox,
-    /// Held while tools are listed: what is seen belongs to one who asked.
+    /// Locked while tools are listed, so that a raw page belongs to the caller that asked for it.
     listing: tokio::sync::Mutex<()>,
     history: ServerHistory,
     info: Arc<ServerPeerInfo>,
     call_timeout: Duration,
-    /// The transport is gone.
+    /// Cancelled when the transport is gone.
     closed: CancellationToken,
 }
 
@@ -113,7 +113,7 @@ impl Connection {
         let handler = Handler::new(&spec.name, means.changes.clone());
         let inbox = Inbox::new(means.budget.clone());
         let closed = CancellationToken::new();
-        // Whoever holds this last is the transport; with it the connection ends.
+        // The transport holds the last clone; the connection ends when it is dropped.
         let alive = Arc::new(closed.clone().drop_guard());
         let (service, child) = match &settings.target {
             ResolvedTarget::Stdio { program, args, env, inherited, spec: stdio } => {
@@ -205,7 +205,7 @@ impl Connection {
         self.history.last_problem()
     }
 
-    /// Writes into the server's log what became of it.
+    /// Writes an event of the server's life into its log.
     pub(crate) fn note(&self, text: &str) {
         self.history.event(text);
     }
@@ -216,8 +216,8 @@ impl Connection {
         self.note(&format!("started, MCP {}{process}", self.info.protocol_version));
     }
 
-    /// Ends when the server is gone. A child may leave its output to a process that it started;
-    /// then nothing but the child itself tells it.
+    /// Waits until the server is gone. A child may leave its standard output to a process that it
+    /// started; then only the exit of the child itself shows it.
     pub(crate) async fn closed(&self) {
         loop {
             tokio::select! {
@@ -232,13 +232,13 @@ impl Connection {
         }
     }
 
-    /// Writes down what the status should show.
+    /// Records a problem, which the server's status shows.
     pub(crate) fn report_problem(&self, problem: String) {
         self.history.problem(problem);
     }
 
-    /// Reads all tools, as the server wrote them, into their share of the memory for those of all
-    /// servers.
+    /// Reads all tools as the server wrote them, and counts them against `share`, the server's part of
+    /// the memory for the definitions of all servers.
     pub(crate) async fn list_tools(
         &self,
         share: DefinitionShare,
@@ -274,7 +274,7 @@ impl Connection {
         let answer = asked.await;
         let page = self.inbox.raw.take();
         match (answer.map_err(|error| self.failed("tools/list", error))?, page) {
-            // Whatever rmcp takes it for, if one of its tools lacks a field.
+            // The raw page counts, whatever rmcp takes it for if one of its tools lacks a field.
             (_, Some(page)) => Ok(page),
             (ServerResult::ListToolsResult(page), None) => Ok(RawPage {
                 tools: page
@@ -291,8 +291,9 @@ impl Connection {
         }
     }
 
-    /// Whether the tools may be others than when they were last read. Over a pipe, a server of the older
-    /// protocol that says when they change has said so; any other may have changed them silently.
+    /// Tells whether the tools may differ from those that were last read. Over a pipe, a server of the
+    /// older protocol that announces changes has announced this one; any other may have changed its
+    /// tools silently.
     pub(crate) fn may_have_other_tools(&self, is_pipe: bool) -> bool {
         let tools = self.info.capabilities.tools.as_ref();
         let tells = is_pipe
@@ -301,7 +302,7 @@ impl Connection {
         !tells || self.have_tools_changed()
     }
 
-    /// Whether the server has said that its tools changed since they were last read.
+    /// Tells whether the server announced a change of its tools since they were last read.
     pub(crate) fn have_tools_changed(&self) -> bool {
         self.service.service().notices().have_tools_changed()
     }
@@ -349,7 +350,8 @@ impl Connection {
         UpstreamError::from_service(&self.server, method, error, &self.history)
     }
 
-    /// A lost connection is explained by what the server wrote last.
+    /// Adds the server's last problem, or else what it printed last, to the reason for a lost
+    /// connection.
     async fn explain(&self, method: &str, error: ServiceError) -> UpstreamError {
         match self.failed(method, error) {
             UpstreamError::Lost { server, reason } => {
@@ -364,7 +366,8 @@ impl Connection {
         }
     }
 
-    /// Servers of the newer protocol tell changes only to those who listen.
+    /// Subscribes to the lists that the server says may change: servers of the newer protocol tell
+    /// changes only to those who listen.
     fn follow_changes(&self, changes: &broadcast::Sender<ServerChange>) {
         let capabilities = &self.info.capabilities;
         let mut filter = SubscriptionFilter::new();
@@ -410,7 +413,7 @@ impl Connection {
         self.child.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Says why a connection ended that ended by itself.
+    /// Takes the child and returns why the connection ended by itself.
     pub(crate) async fn exit_reason(&self) -> ExitReason {
         match self.take_child() {
             Some(mut child) => {
@@ -447,7 +450,7 @@ async fn listen(
     peer.listen(filter).await
 }
 
-/// Passes on what a server tells those who listen.
+/// Forwards the notifications of a subscription until it ends.
 async fn pass_on(
     mut subscription: Subscription,
     server: Arc<str>,
@@ -469,7 +472,7 @@ async fn pass_on(
     }
 }
 
-/// Tells the server when nobody waits for an answer any more.
+/// A guard that cancels the request at the server when it is dropped before the answer came.
 struct CancelOnDrop {
     peer: Peer<RoleClient>,
     id: Option<RequestId>,
@@ -489,8 +492,8 @@ impl Drop for CancelOnDrop {
     }
 }
 
-/// A server that is known to speak the newer protocol may be slow to start; one that has changed
-/// still has to leave time for the older.
+/// Returns how long the probe for the newer protocol may take. A server that is known to speak it may
+/// be slow to start; one that has changed since must still leave time for the older.
 fn probe_patience(era: ProtocolGeneration, start_timeout: Duration) -> Duration {
     match era {
         ProtocolGeneration::Discover => PROBE_PATIENCE.max(start_timeout * 2 / 3),

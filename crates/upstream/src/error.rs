@@ -45,7 +45,7 @@ pub enum UpstreamError {
 }
 
 impl UpstreamError {
-    /// The server whose own words are part of the message, if there are any.
+    /// Returns the server whose own words are part of the message, if there are any.
     pub fn quotes(&self) -> Option<&str> {
         match self {
             Self::Unavailable { server, .. }
@@ -61,8 +61,8 @@ impl UpstreamError {
         }
     }
 
-    /// From an error of the protocol layer, when the connection still stands. The diary hides
-    /// secrets: an error of HTTP says the whole address.
+    /// Explains an error of the protocol layer. The history hides secrets: an error of HTTP contains
+    /// the whole address.
     pub(crate) fn from_service(
         server: &str,
         method: &str,
@@ -90,7 +90,7 @@ impl UpstreamError {
     }
 }
 
-/// Whether somewhere in the causes a login is asked for.
+/// Tells whether a login is asked for anywhere in the causes.
 pub(crate) fn asks_for_login(error: &(dyn std::error::Error + 'static)) -> bool {
     use rmcp::transport::{AuthError, streamable_http_client::AuthRequiredError};
     causes(error).any(|cause| {
@@ -99,13 +99,13 @@ pub(crate) fn asks_for_login(error: &(dyn std::error::Error + 'static)) -> bool 
     })
 }
 
-/// The scope that a login lacks.
+/// Returns the scope that a login lacks, if that is a cause.
 pub(crate) fn needed_scope(error: &(dyn std::error::Error + 'static)) -> Option<String> {
     causes(error)
         .find_map(|cause| cause.downcast_ref::<InsufficientScopeError>()?.required_scope.clone())
 }
 
-/// Whether a server refused the newer HTTP transport as one that does not know it.
+/// Tells whether a server refused the newer HTTP transport like one that does not know it.
 pub(crate) fn is_older_transport(error: &ClientInitializeError) -> bool {
     // rmcp has the status in its message only, and the message in no type of its own.
     let reason = chain(root(error));
@@ -114,7 +114,7 @@ pub(crate) fn is_older_transport(error: &ClientInitializeError) -> bool {
         .any(|sign| reason.contains(sign))
 }
 
-/// The error of the transport, inside of what rmcp says of the handshake.
+/// Returns the error of the transport inside rmcp's error of the handshake.
 pub(crate) fn root(error: &ClientInitializeError) -> &(dyn std::error::Error + 'static) {
     match error {
         ClientInitializeError::LegacyFallbackFailed { fallback, .. } => root(fallback),
@@ -123,7 +123,7 @@ pub(crate) fn root(error: &ClientInitializeError) -> &(dyn std::error::Error + '
     }
 }
 
-/// An error with its causes in one line, each said once.
+/// Formats an error with its causes in one line, each once.
 pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     if let Some(text) = no_connection(error) {
         return text;
@@ -144,8 +144,8 @@ pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     text
 }
 
-/// Where no connection could be made to, and why: all between them only names the layers of the HTTP
-/// client.
+/// Says where no connection could be made to, and why: the causes in between only name the layers of
+/// the HTTP client.
 fn no_connection(error: &(dyn std::error::Error + 'static)) -> Option<String> {
     let request = causes(error).find_map(|cause| cause.downcast_ref::<reqwest::Error>())?;
     let address = request.url().filter(|_| request.is_connect())?;
@@ -153,7 +153,7 @@ fn no_connection(error: &(dyn std::error::Error + 'static)) -> Option<String> {
     Some(format!("cannot connect to {address}: {why}"))
 }
 
-/// rmcp's error of a failed request does not name its cause.
+/// Returns the cause of rmcp's error of a failed request, which does not name it as its source.
 fn of_request<'a>(
     error: &'a (dyn std::error::Error + 'static),
 ) -> Option<&'a (dyn std::error::Error + 'static)> {

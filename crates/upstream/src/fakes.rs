@@ -30,13 +30,13 @@ use crate::{
     stdio::child_reaper::ChildReaper,
 };
 
-/// What a server does with a request.
+/// The reaction of a server to a request.
 #[derive(Clone, Debug)]
 pub enum FakeReply {
     Result(Value),
     /// A JSON-RPC error with this message.
     Error(&'static str),
-    /// It is answered when somebody says so.
+    /// The reply that is sent once the test notifies.
     When(Arc<Notify>, Box<FakeReply>),
     /// The request is never answered.
     Nothing,
@@ -45,7 +45,7 @@ pub enum FakeReply {
 }
 
 impl FakeReply {
-    /// The result of a tool that answers with text.
+    /// Returns the result of a tool that answers with text.
     pub fn text(text: &str) -> Self {
         Self::Result(json!({"content": [{"type": "text", "text": text}]}))
     }
@@ -56,9 +56,9 @@ impl FakeReply {
 pub struct FakeServer {
     pub spec: ServerSpec,
     tools: Arc<Mutex<Vec<Value>>>,
-    /// It says that it tells when its tools change.
+    /// Whether it announces changes of its tools.
     tells: bool,
-    /// It has to tell it before its next answer.
+    /// Set until it has announced a change, before its next answer.
     has_changed: Arc<AtomicBool>,
     /// Methods and parameters of all messages that came.
     messages: Arc<watch::Sender<Vec<(String, Value)>>>,
@@ -66,7 +66,8 @@ pub struct FakeServer {
 }
 
 impl FakeServer {
-    /// A server whose tools are these, and that does this with the parameters of a request.
+    /// Creates a server with these tools, which does with the parameters of a request what `reply`
+    /// says.
     pub fn new(
         name: &str,
         tools: Vec<Value>,
@@ -82,25 +83,25 @@ impl FakeServer {
         }
     }
 
-    /// The same server, which tells when its tools change.
+    /// Makes the server announce changes of its tools.
     pub fn telling(self) -> Self {
         Self { tells: true, ..self }
     }
 
-    /// From now on it lists these tools, and says so before its next answer if it tells changes.
+    /// Replaces its tools. It says so before its next answer if it announces changes.
     pub fn set_tools(&self, tools: Vec<Value>) {
         self.has_changed.store(self.tells, Ordering::SeqCst);
         *self.tools.lock().unwrap_or_else(PoisonError::into_inner) = tools;
     }
 
-    /// The parameters of all messages of a method that came so far.
+    /// Returns the parameters of all messages of a method that came so far.
     pub fn received(&self, method: &str) -> Vec<Value> {
         let messages = self.messages.borrow();
         let of_method = messages.iter().filter(|(known, _)| known == method);
         of_method.map(|(_, params)| params.clone()).collect()
     }
 
-    /// The arguments of all tool calls that came so far.
+    /// Returns the arguments of all tool calls that came so far.
     pub fn calls(&self) -> Vec<Value> {
         let calls = self.received("tools/call").into_iter();
         calls.map(|mut params| params["arguments"].take()).collect()
@@ -211,12 +212,12 @@ pub fn named(names: &[&str]) -> Vec<Value> {
     names.iter().map(|name| json!({"name": name, "inputSchema": {"type": "object"}})).collect()
 }
 
-/// Returns what a server says that has these tools.
+/// Returns the listing of a server that has these tools.
 pub fn listing(tools: Vec<Value>) -> Listing {
     Listing { about: UpstreamInfo::default(), tools }
 }
 
-/// Returns the tool of a server `s` that has no other.
+/// Returns a tool with this definition, the only one of a server `s`.
 pub fn tool(definition: Value) -> Arc<Tool> {
     let spec = spec("s");
     let catalog = Catalog::new(std::slice::from_ref(&spec), None, &PlainNaming);

@@ -1,4 +1,4 @@
-//! All upstream servers together. What happens to one does not reach the others.
+//! All upstream servers of a gateway. A failure of one does not affect the others.
 
 mod relisting;
 pub(crate) mod server;
@@ -24,7 +24,7 @@ use crate::{
     stdio::child_reaper::ChildReaper,
 };
 
-/// Changes that nobody has read yet, before the oldest are forgotten.
+/// How many unread changes are kept before the oldest are forgotten.
 const CHANGES_KEPT: usize = 256;
 
 /// The upstream servers of a gateway.
@@ -35,7 +35,7 @@ pub struct Fleet {
 }
 
 impl Fleet {
-    /// Knows all servers, and starts none. What they print is kept in `logs`.
+    /// Creates a fleet without starting a server. What servers print is kept in `logs`.
     pub fn new(
         specs: Vec<ServerSpec>,
         catalog: Arc<Catalog>,
@@ -46,7 +46,7 @@ impl Fleet {
         Self::within(ANSWER_BYTES, specs, catalog, logins, guard, logs)
     }
 
-    /// As [`Self::new`], with so much memory for the large answers of all servers.
+    /// Like [`Self::new`], with `answer_bytes` of memory for the large answers of all servers.
     pub fn within(
         answer_bytes: u64,
         specs: Vec<ServerSpec>,
@@ -71,8 +71,8 @@ impl Fleet {
         Self { servers, catalog, changes }
     }
 
-    /// Starts the servers of which nothing is known yet, beside each other and beside whatever
-    /// comes next, and from now on follows what they change.
+    /// Starts the servers whose tools are unknown or out of date, in the background, and from now on
+    /// lists a server's tools again whenever it announces a change.
     pub fn warm_up(&self) {
         for (name, server) in &self.servers {
             if self.catalog.is_stale(name) {
@@ -100,7 +100,7 @@ impl Fleet {
         });
     }
 
-    /// Starts a server, or finds it running, and so learns its tools.
+    /// Starts a server unless it runs already, and so learns its tools.
     pub async fn start(&self, name: &str) -> Result<(), UpstreamError> {
         self.find(name)?.connection().await.map(|_| ())
     }
@@ -110,7 +110,7 @@ impl Fleet {
         self.find(name)?.restart().await
     }
 
-    /// Reads a server's tools again for a name that is not among them, if there may be others by now.
+    /// Lists a server's tools again for a name that is not among them, if they may have changed by now.
     pub async fn refresh(&self, name: &str) {
         if let Some(server) = self.servers.get(name) {
             server.refresh().await;
@@ -127,7 +127,7 @@ impl Fleet {
         self.find(name)?.request(request, caller).await
     }
 
-    /// A server's own words about itself.
+    /// Returns what a server said about itself. Starts the server if it does not run.
     pub async fn info(&self, name: &str) -> Result<ServerPeerInfo, UpstreamError> {
         self.find(name)?.info().await
     }
@@ -137,7 +137,7 @@ impl Fleet {
         self.find(name)?.connection().await?.subscribe(uri, &self.changes).await
     }
 
-    /// Shows something in a server's status that went wrong with it.
+    /// Shows a problem in the status of a server that runs.
     pub fn report_problem(&self, name: &str, problem: String) {
         if let Some(server) = self.servers.get(name) {
             server.report_problem(problem);
@@ -164,12 +164,12 @@ impl Fleet {
         self.servers.values().map(|server| server.status()).collect()
     }
 
-    /// What changes at the servers from now on.
+    /// Returns a receiver of the changes that servers announce from now on.
     pub fn changes(&self) -> broadcast::Receiver<ServerChange> {
         self.changes.subscribe()
     }
 
-    /// Ends all servers, beside each other.
+    /// Ends all servers concurrently.
     pub async fn shut_down(&self) {
         futures::future::join_all(self.servers.values().map(|server| server.shut_down())).await;
     }
@@ -191,7 +191,7 @@ impl std::fmt::Debug for Fleet {
     }
 }
 
-/// Lets one of them run over a stream, as if it had just been started.
+/// Runs one server over a stream, as if it had just been started.
 #[cfg(any(test, feature = "fakes"))]
 pub(crate) async fn start_in_process(
     fleet: &Fleet,

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::{http::sse, messages::raw::RawTools, stdio::transport};
 
-/// What fits into a pipe at once, however small the system makes it.
+/// The most bytes of an input: what fits into a pipe at once, however small the system makes it.
 const MAX_BYTES: usize = 4096;
 
 /// Checks the readers of what servers send. Their messages are the same however they are cut, and
@@ -45,12 +45,12 @@ pub(crate) fn in_pieces<'a>(mut bytes: &'a [u8], sizes: &[u8; 4]) -> Vec<&'a [u8
     pieces
 }
 
-/// A message in a form that can be compared.
+/// Turns a message into a form that can be compared.
 pub(crate) fn json(message: &ServerJsonRpcMessage) -> Value {
     serde_json::to_value(message).expect("a message is JSON")
 }
 
-/// A list of tools that is awaited is kept as its server wrote it.
+/// Checks that a list of tools that is awaited is kept as its server wrote it.
 fn check_raw_tools(bytes: &[u8]) {
     for line in bytes.split(|byte| *byte == b'\n') {
         let raw = RawTools::default();

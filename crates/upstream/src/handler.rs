@@ -1,4 +1,4 @@
-//! What a server sends by itself: progress, log messages, questions and changes.
+//! The handler of what a server sends unasked: progress, log messages, questions and changes.
 
 pub(crate) mod notification_barrier;
 
@@ -24,12 +24,12 @@ use tokio::{sync::broadcast, time::Instant};
 use self::notification_barrier::NotificationBarrier;
 use crate::caller::{Caller, Progress};
 
-/// Progress that arrives before the call it belongs to is known here is kept for it.
+/// How many progress notifications are kept that arrive before their call is known here.
 const MAX_EARLY: usize = 64;
-/// So much of a message about progress is kept. A person reads it in one line, and a client is given
-/// the first 4 KB once they are protected, for which what stands beside them has to be seen.
+/// The most that is kept of a progress message. A person reads it in one line, and a client is given
+/// its first 4 KB once they are protected, for which what stands beside them has to be seen.
 const MAX_PROGRESS_BYTES: usize = (4 << 10) + MARGIN as usize;
-/// A longer address of a resource that changed is not passed on: changes wait for their readers.
+/// The longest URI of a changed resource that is passed on: changes wait in memory for their readers.
 pub(crate) const MAX_URI_BYTES: usize = 8 << 10;
 
 /// Something that changed at a server.
@@ -72,19 +72,20 @@ struct InFlight {
     questions: usize,
 }
 
-/// A server that asks a person or a model again and again in one call.
+/// How many questions a server may ask in one call: one that asks a person or a model again and again
+/// is refused.
 pub const MAX_QUESTIONS: usize = 16;
 
-/// When a call has taken too long. Progress and questions move it.
+/// The deadline of a call. Progress and questions move it.
 #[derive(Clone, Debug)]
 pub(crate) struct Deadline(Arc<Mutex<DeadlineState>>);
 
-/// While a person is asked, the clock stands still.
+/// The time of a deadline, whose clock stands still while a question is open.
 #[derive(Debug)]
 struct DeadlineState {
     at: Instant,
     questions: u32,
-    /// Since when it stands still, and `at` was not moved for it.
+    /// Since when the clock stands still without `at` having been moved for it.
     still: Instant,
 }
 
@@ -93,7 +94,8 @@ impl DeadlineState {
         Self { at: now + after, questions: 0, still: now }
     }
 
-    /// A sign of life never takes time away.
+    /// Moves the deadline to `after` from now, unless it is later already: a sign of life never takes
+    /// time away.
     fn restart(&mut self, now: Instant, after: Duration) {
         self.at = self.at.max(now + after);
         self.still = now;
@@ -113,7 +115,7 @@ impl DeadlineState {
         }
     }
 
-    /// When to look again. None: the time is over.
+    /// Returns when to look again, or `None` if the time is over.
     fn next_look(&mut self, now: Instant, after: Duration) -> Option<Instant> {
         if self.at <= now && self.questions > 0 {
             self.restart(now, after);
@@ -149,7 +151,8 @@ impl Handler {
         Self { server: server.into(), calls: Arc::default(), notices: Arc::default(), changes }
     }
 
-    /// What the transport counts, and this hears.
+    /// Returns the barrier on which the transport counts notifications as read, and this handler as
+    /// handled.
     pub(crate) fn notices(&self) -> &Arc<NotificationBarrier> {
         &self.notices
     }
@@ -158,7 +161,7 @@ impl Handler {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A call begins: what the server says from now on may belong to it.
+    /// Registers a call: what the server says from now on may belong to it.
     pub(crate) fn begin(&self, caller: Arc<dyn Caller>, deadline: Deadline) -> CallInFlight {
         let mut calls = self.calls();
         calls.next += 1;
@@ -167,8 +170,8 @@ impl Handler {
         CallInFlight { number, handler: self.clone() }
     }
 
-    /// The caller that a question of the server is for: the protocol does not say. Of one
-    /// client's calls, the last is the best guess; between clients there is no guessing.
+    /// Returns the call that a question of the server belongs to, which the protocol does not say. Of
+    /// one client's calls the last is the best guess; between clients there is no guessing.
     fn latest<'a>(&self, calls: &'a mut CallTable) -> Result<&'a mut InFlight, ErrorData> {
         let number = calls.in_flight.keys().max().copied();
         let Some(latest) = number.and_then(|number| calls.in_flight.get(&number)) else {
@@ -186,7 +189,7 @@ impl Handler {
             .ok_or_else(|| ErrorData::internal_error("the call has ended", None))
     }
 
-    /// Whoever a question is for, unless too many were asked before it.
+    /// Returns the caller whom a question is for, unless its call has asked too many before.
     fn question(&self) -> Result<(Arc<dyn Caller>, Question), ErrorData> {
         let mut calls = self.calls();
         let latest = self.latest(&mut calls)?;
@@ -200,19 +203,19 @@ impl Handler {
     }
 
     fn changed(&self, change: UpstreamChange) {
-        // Nobody listens while the gateway only lists.
+        // Sending fails if nobody listens, as while the gateway only lists.
         let _ = self.changes.send(ServerChange { server: Arc::clone(&self.server), change });
     }
 }
 
-/// A call that is on its way. Ends when dropped.
+/// A call in flight, registered until it is dropped.
 pub(crate) struct CallInFlight {
     number: u64,
     handler: Handler,
 }
 
 impl CallInFlight {
-    /// The call was sent with this token for its progress.
+    /// Notes the progress token that the call was sent with, and delivers progress that came before.
     pub(crate) fn has_token(&self, token: &ProgressToken, restart: Duration) {
         let early: Vec<ProgressNotificationParam> = {
             let mut calls = self.handler.calls();
@@ -249,7 +252,7 @@ impl Handler {
                 .values()
                 .find(|call| call.token.as_ref() == Some(&param.progress_token))
                 .map(|call| (Arc::clone(&call.caller), call.deadline.clone()));
-            // Tokens are ours, and short; whatever else it is, no call waits for it.
+            // Our own tokens are short; no call waits for any other.
             let is_ours = match &param.progress_token.0 {
                 NumberOrString::Number(_) => true,
                 NumberOrString::String(token) => token.len() <= MAX_PROGRESS_BYTES,
@@ -271,7 +274,7 @@ impl Handler {
     }
 }
 
-/// While it lives, a person is being asked.
+/// A guard for an open question, which stops the clock of its call's deadline.
 struct Question(Deadline);
 
 impl Question {
@@ -383,7 +386,7 @@ mod tests {
         assert_eq!(deadline.next_look(at(17), AFTER), None);
     }
 
-    /// Twenty thousand of them reached a client's person.
+    /// Twenty thousand questions of one call once reached a client's user.
     #[test]
     fn a_call_asks_so_many_questions_and_the_next_may_ask_again() {
         let (changes, _) = broadcast::channel(1);

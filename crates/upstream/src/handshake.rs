@@ -31,23 +31,24 @@ pub(crate) enum OpenError {
     /// A setting names a variable that is not there.
     #[error("{0}")]
     UnsetVariable(String),
-    /// Its command cannot be started, and is named.
+    /// The command cannot be started; the text names it.
     #[error("{0}")]
     Spawn(String),
-    /// The same, because there is no such command.
+    /// The command does not exist; the text names it.
     #[error("{0}")]
     NoCommand(String),
     #[error("a login is needed")]
     LoginNeeded,
     #[error("its login does not have the scope {0:?}")]
     ScopeNeeded(String),
-    /// It refused, or said something else than it should.
+    /// The server refused, or did not follow the protocol.
     #[error("{0}")]
     Handshake(String),
-    /// It is gone, or cannot be reached.
+    /// The server is gone, or cannot be reached.
     #[error("{0}")]
     Ended(String),
-    /// The same, and it may miss a variable that the gateway has and does not give it.
+    /// Like [`Self::Ended`], and the server may lack a variable that the gateway has and does not pass
+    /// on.
     #[error("{0}")]
     WithheldVariable(String),
     #[error("it did not answer within {} s{}", .after.as_secs_f64(), .said.as_ref().map(|said| format!("; its last words were: {said}")).unwrap_or_default())]
@@ -55,7 +56,7 @@ pub(crate) enum OpenError {
 }
 
 impl OpenError {
-    /// The reason for a person, with the address that was tried where the reason does not name it.
+    /// Returns the reason for a person, with the address that was tried unless the reason names it.
     pub(crate) fn at(&self, address: &str) -> String {
         let reason = self.to_string();
         match self {
@@ -71,7 +72,7 @@ impl OpenError {
         }
     }
 
-    /// The same without secrets.
+    /// Removes secrets from the reason.
     pub(crate) fn clean(self, history: &ServerHistory) -> Self {
         match self {
             Self::Setting(reason) => Self::Setting(history.clean(&reason)),
@@ -85,15 +86,15 @@ impl OpenError {
     }
 }
 
-/// What connections of a server need beside its specification.
+/// The dependencies of a connection beside the server's specification.
 #[derive(Clone)]
 pub(crate) struct ConnectionDeps {
     pub(crate) guard: ChildReaper,
     pub(crate) logins: LoginStore,
     pub(crate) changes: broadcast::Sender<ServerChange>,
-    /// Where what servers print is kept.
+    /// The logs of what servers print.
     pub(crate) logs: ServerLogs,
-    /// The memory for what servers send.
+    /// The memory for the messages of all servers.
     pub(crate) budget: Budget,
 }
 

@@ -1,16 +1,16 @@
-//! The HTTP client of all that speaks HTTP to others.
+//! The HTTP client that all outgoing requests are made with.
 
 use std::time::Duration;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// TLS needs to know its cryptography before the first client is made.
+/// Installs the cryptography of TLS, which must be known before the first client is made.
 pub(crate) fn prepare_tls() {
     // A provider that was installed before is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
-/// How we speak HTTP to anybody.
+/// Returns a client builder with our connect timeout and user agent.
 pub fn client_builder() -> reqwest::ClientBuilder {
     prepare_tls();
     reqwest::Client::builder()
@@ -18,7 +18,8 @@ pub fn client_builder() -> reqwest::ClientBuilder {
         .user_agent(concat!("narrows/", env!("CARGO_PKG_VERSION")))
 }
 
-/// A client for all servers. Redirects are not followed: they would carry our headers along.
+/// Builds a client for upstream servers. Redirects are not followed: they would carry our headers
+/// along.
 pub(crate) fn client() -> Result<reqwest::Client, reqwest::Error> {
     client_builder().redirect(reqwest::redirect::Policy::none()).build()
 }

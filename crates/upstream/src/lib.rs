@@ -6,11 +6,11 @@
 //! | [`Fleet`] | all servers; `fleet/server` starts and restarts one, `fleet/relisting` has it list its tools again |
 //! | `connection` | one run of a server, and the tools that it lists |
 //! | `handshake` | how a connection begins, and why it was not opened |
-//! | `handler`, `caller` | what a server says and asks while it works, that all of it is heard, and whoever it is for |
+//! | `handler`, `caller` | what a server sends while it works, in order, and the caller who receives it |
 //! | `stdio`, `http` | the wires |
 //! | `messages` | how much a server may send, and where it is parsed |
-//! | `login`, `http_client` | OAuth logins in private files; how we speak HTTP to anybody |
-//! | `settings` | a server's settings with variables filled in, and what it is given of our environment |
+//! | `login`, `http_client` | OAuth logins in private files; the HTTP client for all requests |
+//! | `settings` | a server's settings with variables filled in, and what it inherits of our environment |
 //! | `logs` | what went wrong with a server and what it printed, without secrets |
 //! | `error` | why a server did not do what was asked |
 //! | `protocol` | the generations of the protocol |

@@ -24,13 +24,13 @@ use thiserror::Error;
 
 use crate::http_client;
 
-/// What a client that refreshes says where it would come back to: nobody goes there.
+/// The redirect address of a client that only refreshes its login: nobody goes there.
 const NO_REDIRECT: &str = "http://127.0.0.1/";
 
 /// How long a server may take to say where to log in.
 const CHALLENGE_TIME: Duration = Duration::from_secs(10);
 
-/// Where logins are kept.
+/// The directory of logins.
 #[derive(Clone, Debug)]
 pub struct LoginStore {
     dir: PathBuf,
@@ -73,7 +73,7 @@ impl LoginStore {
         CredentialFile { path, client_secret: Arc::default() }
     }
 
-    /// The login that is there for a server, if any.
+    /// Loads the login for a server, if there is one.
     pub(crate) async fn manager(
         &self,
         spec: &ServerSpec,
@@ -164,7 +164,7 @@ impl LoginStore {
         Ok(Login { session: session.map_err(|(_, error)| error)? })
     }
 
-    /// Forgets a login. Whether there was one.
+    /// Removes a login, and tells whether there was one.
     pub fn forget(&self, spec: &ServerSpec) -> std::io::Result<bool> {
         let Connection::Http(http) = &spec.connection else { return Ok(false) };
         let url = http.url.expand(|name| std::env::var(name).ok()).ok();
@@ -184,7 +184,7 @@ async fn manager(url: &Url) -> Result<AuthorizationManager, AuthError> {
     AuthorizationManager::new_allowing_private_addresses(url.clone()).await
 }
 
-/// What the server says to those who come without a login: where to log in, and what for.
+/// Asks the server without a login for its challenge, which says where to log in and what for.
 async fn challenge(url: &Url) -> Option<String> {
     let request = json!({
         "jsonrpc": "2.0", "id": 1, "method": "initialize",
@@ -204,7 +204,7 @@ async fn challenge(url: &Url) -> Option<String> {
     Some(challenge.to_owned())
 }
 
-/// The client that was registered beforehand, with its secret.
+/// Returns the client that was registered beforehand, with its secret, if one is configured.
 fn configured_client(http: &HttpSpec) -> Result<Option<(String, Option<String>)>, LoginError> {
     let Some(id) = &http.oauth.client_id else { return Ok(None) };
     let secret = http.oauth.client_secret.as_ref();
@@ -224,12 +224,12 @@ pub struct Login {
 }
 
 impl Login {
-    /// What to open in the browser.
+    /// Returns the address to open in the browser.
     pub fn url(&self) -> &str {
         self.session.get_authorization_url()
     }
 
-    /// The browser came back to this address.
+    /// Completes the login with the address that the browser came back to.
     pub async fn finish(self, callback: &str) -> Result<(), LoginError> {
         let state = parameter(self.url(), "state");
         if state.is_none() || parameter(callback, "state") != state {
@@ -326,8 +326,8 @@ impl CredentialStore for CredentialFile {
         }
     }
 
-    /// Two processes with one login must not refresh at once: many servers accept a refresh
-    /// token only once.
+    /// Locks the login while it is refreshed. Two processes with one login must not refresh at once:
+    /// many servers accept a refresh token only once.
     async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
         let path = self.path.with_extension("lock");
         let locked = tokio::task::spawn_blocking(move || {

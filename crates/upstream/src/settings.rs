@@ -18,8 +18,8 @@ use crate::handshake::OpenError;
 /// The specification with all variables filled in. Holds secrets; is never shown.
 pub(crate) struct Settings<'a> {
     pub(crate) target: ResolvedTarget<'a>,
-    /// What must not be told: values of variables, of the environment and of headers, and where
-    /// an address leads to on its host.
+    /// The strings that must not be shown: values of variables, of the environment and of headers, and
+    /// the path and the query of an address.
     pub(crate) secrets: Vec<String>,
 }
 
@@ -90,8 +90,8 @@ impl<'a> Settings<'a> {
         Ok(Self { target, secrets })
     }
 
-    /// Adds to the reason why a command ended that it may miss a variable that we have. The reason
-    /// has its last words.
+    /// Adds a hint to the reason why a command ended, if it may lack a variable that we have. The
+    /// reason contains what the command printed last.
     pub(crate) fn hinting(&self, server: &str, error: OpenError) -> OpenError {
         let (ResolvedTarget::Stdio { inherited, .. }, OpenError::Ended(reason)) =
             (&self.target, &error)
@@ -105,7 +105,7 @@ impl<'a> Settings<'a> {
     }
 }
 
-/// What a setting stands for. The values of its variables are secrets from now on.
+/// Fills in the variables of a setting, and adds their values to the secrets.
 fn expand(template: &Template, secrets: &mut Vec<String>) -> Result<String, OpenError> {
     let values = std::cell::RefCell::new(secrets);
     template

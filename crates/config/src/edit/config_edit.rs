@@ -1,4 +1,4 @@
-//! Adds and removes servers, adds rules, and leaves the rest of `narrows.toml` as the user wrote it.
+//! Edits `narrows.toml`: adds and removes servers, adds rules, and leaves the rest as the user wrote it.
 
 use std::{
     io,
@@ -17,7 +17,7 @@ use crate::{
 };
 use narrows_policy::AlwaysRule;
 
-/// What to do with a server that has the same name.
+/// The treatment of an existing server with the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
     Refuse,
@@ -31,18 +31,19 @@ pub enum Enabled {
     No,
 }
 
-/// A change of a `narrows.toml` under way. Nothing is written before [`ConfigEdit::save`].
+/// A pending change of a `narrows.toml`. Nothing is written before [`ConfigEdit::save`].
 #[derive(Debug)]
 pub struct ConfigEdit {
     path: PathBuf,
-    /// The text that the change starts from; nothing if there is no file.
+    /// The text that the change starts from; none if there is no file.
     before: Option<String>,
     document: DocumentMut,
     _lock: DirectoryLock,
 }
 
 impl ConfigEdit {
-    /// Starts a change. A file that is not there is made when the change is saved.
+    /// Starts a change, under the lock on the directory. A missing file is created when the change is
+    /// saved.
     pub fn open(path: &Path) -> Result<Self, EditError> {
         let failed = |source| EditError::Write { path: path.to_owned(), source };
         if let Some(directory) = path.parent() {
@@ -54,13 +55,13 @@ impl ConfigEdit {
         if Config::syntax(text, path) == Syntax::Json {
             return Err(EditError::Json { path: path.to_owned() });
         }
-        // A file that cannot be used should be corrected before more is put into it.
+        // A file with mistakes should be corrected before it is extended.
         Config::parse(text, path)?;
         let document = text.parse().unwrap_or_default();
         Ok(Self { path: path.to_owned(), before, document, _lock: lock })
     }
 
-    /// The configuration as it would be read after the change.
+    /// Returns the configuration as it would be read after the change.
     pub fn config(&self) -> Result<Config, EditError> {
         Ok(Config::parse(&self.document.to_string(), &self.path)?)
     }
@@ -75,13 +76,13 @@ impl ConfigEdit {
         table.decor_mut().set_prefix(if first { "" } else { "\n" });
         let servers = self.document.entry("servers").or_insert_with(|| {
             let mut servers = Table::new();
-            // `[servers]` alone says nothing.
+            // An empty `[servers]` before its tables is not written.
             servers.set_implicit(true);
             Item::Table(servers)
         });
         let Some(servers) = servers.as_table_like_mut() else { return Ok(()) };
         match servers.get_mut(&server.name) {
-            // In its place, with the comments before it.
+            // The new table keeps the place of the old one, and the comments before it.
             Some(Item::Table(old)) => {
                 table.set_position(old.position());
                 if let Some(prefix) = old.decor().prefix() {
@@ -96,16 +97,16 @@ impl ConfigEdit {
         Ok(())
     }
 
-    /// Switches a server on or off, and says whether it was not so already.
+    /// Switches a server on or off, and tells whether that changed anything.
     pub fn set_enabled(&mut self, name: &str, enabled: Enabled) -> Result<bool, EditError> {
         let servers = self.servers_mut();
         let server = servers.and_then(|servers| servers.get_mut(name)?.as_table_like_mut());
         let Some(server) = server else { return Err(self.unknown(name)) };
         let is_off = server.get("enabled").and_then(Item::as_bool) == Some(false);
         match (enabled, server.get_mut("enabled").and_then(Item::as_value_mut)) {
-            // It is the default.
+            // `enabled = true` is the default.
             (Enabled::Yes, _) => drop(server.remove("enabled")),
-            // In its place, with what the user wrote beside it.
+            // The value keeps its place, and the comment beside it.
             (Enabled::No, Some(value)) => {
                 let decor = value.decor().clone();
                 *value = Value::from(false);
@@ -123,7 +124,7 @@ impl ConfigEdit {
         EditError::Unknown { name: name.to_owned(), near }
     }
 
-    /// Adds a rule that a person wants for good, where it has to stand.
+    /// Adds the rule of an "always allow", at the place where it takes effect.
     pub fn add_rule(&mut self, rule: &AlwaysRule) -> Result<(), EditError> {
         rules::insert(&mut self.document, rule)
     }
@@ -137,7 +138,7 @@ impl ConfigEdit {
         Ok(())
     }
 
-    /// Writes the file, if it is still what the change started from.
+    /// Writes the file, unless it was changed in the meantime.
     pub fn save(self) -> Result<(), EditError> {
         self.config()?;
         if read(&self.path)? != self.before {
@@ -156,8 +157,8 @@ impl ConfigEdit {
         self.document.get_mut("servers")?.as_table_like_mut()
     }
 
-    /// Comments that a blank line separates from a removed table are about the file, such as the
-    /// header of it. They go to what follows.
+    /// Keeps comments that a blank line separates from a removed table, and moves them to the next one:
+    /// they are about the file, such as its header.
     fn keep_detached_comments(&mut self, removed: &Table) {
         let prefix = removed.decor().prefix().and_then(|prefix| prefix.as_str());
         let Some((kept, _)) = prefix.and_then(|prefix| prefix.rsplit_once("\n\n")) else { return };
@@ -185,7 +186,7 @@ fn read(path: &Path) -> Result<Option<String>, EditError> {
     }
 }
 
-/// The first table of the file after a position.
+/// Returns the position of the first table after `after`.
 fn next_position(table: &Table, after: isize) -> Option<isize> {
     let inner = table.iter().filter_map(|(_, item)| item.as_table());
     inner

@@ -1,4 +1,4 @@
-//! Why a configuration was not changed.
+//! The reasons for which a configuration was not changed.
 
 use std::{io, path::PathBuf};
 

@@ -1,4 +1,4 @@
-//! Changes of a `narrows.toml`, which leave the rest of it as the user wrote it.
+//! Edits of a `narrows.toml`, which leave the rest of it as the user wrote it.
 
 mod config_edit;
 mod error;

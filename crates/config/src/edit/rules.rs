@@ -1,11 +1,11 @@
-//! Writes a rule of `[policy]` where it has to stand.
+//! Writes a rule of `[policy]` at the place where it takes effect.
 
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
 use super::EditError;
 use narrows_policy::{AlwaysRule, Rule};
 
-/// Returns the text that a rule becomes in a document.
+/// Returns the text of a rule as it would appear in a document.
 pub(super) fn preview(document: &DocumentMut, rule: &Rule) -> String {
     if is_inline(document) {
         return format!("{}\n", inline(rule));
@@ -20,19 +20,19 @@ pub(super) fn preview(document: &DocumentMut, rule: &Rule) -> String {
     document.to_string()
 }
 
-/// Whether the rules of a document are written in one line, or would have to be.
+/// Tells whether the rules of a document are an inline array, or would have to be one.
 fn is_inline(document: &DocumentMut) -> bool {
     let Some(policy) = document.get("policy") else { return false };
     let rules = policy.as_table_like().and_then(|policy| policy.get("rules"));
     rules.map_or(policy.is_inline_table(), Item::is_value)
 }
 
-/// Puts a rule into a document, before the one that it has to come before.
+/// Inserts a rule into a document, before the rule that asks.
 pub(super) fn insert(document: &mut DocumentMut, always: &AlwaysRule) -> Result<(), EditError> {
     let (is_first, in_line) = (document.as_table().is_empty(), is_inline(document));
     let policy = document.entry("policy").or_insert_with(|| {
         let mut policy = Table::new();
-        // `[policy]` alone says nothing.
+        // An empty `[policy]` before its rules is not written.
         policy.set_implicit(true);
         Item::Table(policy)
     });
@@ -49,7 +49,7 @@ pub(super) fn insert(document: &mut DocumentMut, always: &AlwaysRule) -> Result<
             table.decor_mut().set_prefix(if is_first { "" } else { "\n" });
             match rules.get_mut(index) {
                 Some(next) => {
-                    // Of two tables at one position the first stays the first.
+                    // If two tables have the same position, they stay in the order of the array.
                     table.set_position(next.position());
                     let prefix = next.decor().prefix().and_then(|prefix| prefix.as_str());
                     if prefix.is_none_or(|prefix| !prefix.starts_with('\n')) {
@@ -72,7 +72,7 @@ pub(super) fn insert(document: &mut DocumentMut, always: &AlwaysRule) -> Result<
     Ok(())
 }
 
-/// Where among the rules one has to stand.
+/// Returns the index among the rules at which a rule has to be inserted.
 fn place<'a>(
     rules: impl Iterator<Item = &'a dyn TableLike>,
     always: &AlwaysRule,
@@ -88,7 +88,7 @@ fn place<'a>(
     }
 }
 
-/// What a rule says that allows a tool for good, in the order of the reference.
+/// Returns the entries of an "always allow" rule, in the order of the reference.
 fn entries(rule: &Rule) -> [(&'static str, Value); 4] {
     let array = |texts: &[String]| Value::Array(texts.iter().collect());
     [

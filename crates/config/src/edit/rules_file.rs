@@ -1,5 +1,5 @@
-//! The rules of `[policy]` in the configuration: read again when the file changes, and extended by one
-//! that a person wants for good.
+//! The rules of `[policy]` in the configuration: reloaded when the file changes, and extended when a
+//! person answers "always allow".
 
 use std::{
     fs,
@@ -18,20 +18,20 @@ use crate::{
 };
 use narrows_policy::{AlwaysRule, PolicySettings};
 
-/// The configuration file, as the place of rules.
+/// The configuration file, of which only the rules are read and extended.
 #[derive(Debug)]
 pub struct RulesFile {
     path: PathBuf,
-    /// What the file was like when it was last read.
+    /// The stamp of the file when it was last read.
     seen: Mutex<Option<FileStamp>>,
 }
 
-/// What changes when a file is written.
+/// The metadata that changes when a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileStamp {
     modified: Option<SystemTime>,
     bytes: u64,
-    /// A file that takes another's place has another number.
+    /// The inode, which differs when another file takes its place.
     number: u64,
 }
 
@@ -47,7 +47,7 @@ impl FileStamp {
 }
 
 impl RulesFile {
-    /// The rules of this file, which were just read.
+    /// Remembers the present state of a file whose rules were just read.
     pub fn new(path: PathBuf) -> Self {
         let seen = Mutex::new(FileStamp::of(&path));
         Self { path, seen }
@@ -59,9 +59,9 @@ impl RulesFile {
         Ok(Config::parse(&text, &self.path)?.safety.policy)
     }
 
-    /// Returns all rules, if the file has changed since they were last read, or why they cannot be read.
+    /// Returns all rules, or why they cannot be read, if the file has changed since it was last read.
     pub fn changed(&self) -> Option<Result<PolicySettings, ConfigError>> {
-        // A file that is gone has no new rules: those that there were still hold.
+        // If the file is gone, the rules that were read last still hold.
         let now = FileStamp::of(&self.path)?;
         {
             let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -88,7 +88,7 @@ impl RulesFile {
         self.path.display().to_string()
     }
 
-    /// Writes a rule, where it has to stand.
+    /// Writes a rule at the place where it takes effect.
     pub fn add(&self, always: &AlwaysRule) -> Result<(), EditError> {
         let mut edit = ConfigEdit::open(&self.path)?;
         edit.add_rule(always)?;
@@ -129,7 +129,7 @@ command = 'mail' # the end
         AlwaysRule::new("local", "mail.send", &[reason], std::iter::empty()).unwrap()
     }
 
-    /// The file after a rule was added, and the text that was shown before.
+    /// Adds a rule, and returns the file with the preview that was shown before.
     fn added(text: &str, always: &AlwaysRule) -> (String, String) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("narrows.toml");

@@ -8,7 +8,7 @@ use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
 use crate::settings::{Config, ConfigError, EXPOSE, ServerEntry, TRANSPORTS};
 
 impl ServerEntry {
-    /// Whether the configuration would accept it; if not, why.
+    /// Checks that the configuration would accept the server; the error says why not.
     pub fn check(&self) -> Result<(), String> {
         let mut servers = Table::new();
         servers.insert(&self.name, Item::Table(server_table(self)));
@@ -17,7 +17,7 @@ impl ServerEntry {
         match Config::parse(&document.to_string(), Path::new("/")) {
             Ok(_) => Ok(()),
             Err(ConfigError::Invalid { problems, .. }) => {
-                // The lines are those of no file.
+                // There is no file, so line numbers would mean nothing.
                 let reasons = problems.iter().map(|problem| {
                     let key = problem.key.strip_prefix("servers.").unwrap_or(&problem.key);
                     format!("{key} {}", problem.message)
@@ -29,7 +29,7 @@ impl ServerEntry {
     }
 }
 
-/// Returns a server as `[servers.NAME]`, without what is the default.
+/// Returns a server as `[servers.NAME]`, without defaults.
 pub(super) fn server_table(server: &ServerEntry) -> Table {
     let mut table = Table::new();
     match &server.connection {

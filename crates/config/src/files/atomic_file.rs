@@ -1,4 +1,4 @@
-//! Writes files so that a reader finds the old text or the new one, and never a part.
+//! Writes files atomically: a reader finds the old text or the new one, and never a part.
 
 use std::{
     fs::{self, File, Permissions},
@@ -6,17 +6,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// As many links as systems follow before they suspect a loop.
+/// How many links are followed, as many as systems follow before they suspect a loop.
 const MAX_LINKS: usize = 40;
 
-/// Replaces a file or makes it. A link stays and what it points to is written, because programs
-/// that manage dotfiles use links. A file that was there keeps its mode; a new one is only for its
-/// owner, since configurations hold secrets.
+/// Replaces or creates a file. If the path is a link, its target is written, because programs that
+/// manage dotfiles use links. An existing file keeps its mode; a new one is only for its owner, since
+/// configurations hold secrets.
 pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     let target = follow(path)?;
     let permissions = match fs::metadata(&target) {
         Ok(metadata) if metadata.permissions().readonly() => {
-            // A rename would go through, against what the owner asked for.
+            // A rename would succeed although the owner made the file read-only.
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"));
         }
         Ok(metadata) => Some(metadata.permissions()),
@@ -29,7 +29,8 @@ pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a file that is not there yet, with the mode of another one and never more.
+/// Creates a file that must not exist yet, with the mode of the file `like` and at no moment a wider
+/// one; without `like` it is only for its owner.
 pub fn create_private(path: &Path, text: &str, like: Option<&Path>) -> io::Result<()> {
     let permissions = like.and_then(|like| fs::metadata(like).ok()).map(|like| like.permissions());
     let temporary = write_beside(path, text, permissions)?;
@@ -43,7 +44,7 @@ fn write_beside(
     text: &str,
     permissions: Option<Permissions>,
 ) -> io::Result<tempfile::NamedTempFile> {
-    // On the same file system as the target, as a rename needs it; 0600 where there are modes.
+    // In the directory of the target, because a rename needs the same file system; the mode is 0600.
     let mut temporary = tempfile::Builder::new()
         .prefix(".narrows-")
         .tempfile_in(target.parent().unwrap_or(Path::new(".")))?;
@@ -55,12 +56,12 @@ fn write_beside(
     Ok(temporary)
 }
 
-/// Where the links at `path` lead, whether or not there is anything.
+/// Follows the links at `path`; the target need not exist.
 pub fn follow(path: &Path) -> io::Result<PathBuf> {
     let mut target = path.to_owned();
     for _ in 0..MAX_LINKS {
         match fs::read_link(&target) {
-            // A relative link is relative to where it stands.
+            // A relative link is relative to its own directory.
             Ok(next) => target = target.parent().unwrap_or(Path::new("")).join(next),
             Err(_) => return Ok(target),
         }
@@ -68,7 +69,8 @@ pub fn follow(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many links"))
 }
 
-/// After a crash the directory should have the new name. It is not for every system to say no.
+/// Writes a directory to disk, so that a crash does not lose the new name. Errors are ignored, because
+/// not every system can do this.
 fn sync_directory(path: &Path) {
     if cfg!(unix)
         && let Some(directory) = path.parent()

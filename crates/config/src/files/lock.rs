@@ -1,17 +1,17 @@
-//! Keeps two commands from changing the same file at once.
+//! A lock that keeps two commands from changing the same file at once.
 
 use std::{fs::File, io, path::Path};
 
-/// Held while a file is read, changed and written. It is a lock on the directory, so nothing is
-/// left behind; it ends with the process. Editors do not know of it, which is why a file is also
-/// read again before it is replaced.
+/// A lock that is held while a file is read, changed and written. It is on the directory, so that no
+/// lock file is left behind, and it ends with the process. Editors ignore it, which is why a file is
+/// also compared again before it is replaced.
 #[derive(Debug)]
 pub(crate) struct DirectoryLock {
     _directory: Option<File>,
 }
 
 impl DirectoryLock {
-    /// Waits until no other command holds it.
+    /// Waits until no other command holds the lock, and takes it.
     pub(crate) fn of(file: &Path) -> io::Result<Self> {
         // Windows cannot open a directory as a file.
         if !cfg!(unix) {

@@ -1,4 +1,4 @@
-//! Files of the user's, read and written so that nothing of them is lost.
+//! Reads and writes files of the user such that none of their content is lost.
 
 mod atomic_file;
 mod lock;

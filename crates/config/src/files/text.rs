@@ -1,11 +1,12 @@
-//! Reads text that may be anything.
+//! Reads text files, which may turn out to be anything.
 
 use std::{fs, io, path::Path};
 
-/// A configuration larger than this is some other file. (Claude Code keeps megabytes in its own.)
+/// The size of a configuration; a larger file is something else. (Claude Code keeps megabytes in its
+/// own.)
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Reads a file that someone may have pointed at something large or binary.
+/// Reads a text file, and refuses one that is too large, since the path may lead to anything.
 pub fn read_text(path: &Path) -> io::Result<String> {
     use io::Read;
     let mut text = String::new();

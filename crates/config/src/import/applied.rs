@@ -1,4 +1,4 @@
-//! Remembers which files of clients were changed, so that it can be undone.
+//! The record of the clients' files that were changed, so that the changes can be undone.
 
 use std::{
     fs, io,
@@ -12,21 +12,21 @@ use serde::{Deserialize, Serialize};
 use super::{ClientApp, location::Location, rewrite::Unsafe};
 use crate::files::{self, DirectoryLock};
 
-/// A changed file, as it is recorded.
+/// A changed file in the record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppliedFile {
     /// The id of the client.
     pub client: String,
     pub path: PathBuf,
-    /// The text as it was.
+    /// The file with the text before the change.
     pub backup: PathBuf,
-    /// A fingerprint of the text as we wrote it.
+    /// A fingerprint of the text that was written.
     written: String,
-    /// Files that were changed by the same command have the same number.
+    /// The number of the command; files that it changed together have the same.
     run: u64,
 }
 
-/// The record of all changes that were not undone, the oldest first.
+/// The record of all changes that are not undone, the oldest first.
 #[derive(Debug)]
 pub struct Applied {
     path: PathBuf,
@@ -35,7 +35,7 @@ pub struct Applied {
     _lock: DirectoryLock,
 }
 
-/// Whether to put a backup back over a file that was changed since.
+/// Whether undoing overwrites a file that was changed since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Force {
     No,
@@ -52,7 +52,7 @@ pub enum ApplyError {
     Write(#[from] io::Error),
 }
 
-/// What came of putting one backup back.
+/// The result of restoring one backup.
 #[derive(Debug)]
 pub struct UndoResult {
     pub client: String,
@@ -94,7 +94,7 @@ impl Applied {
         Ok(Self { path, files, run, _lock: lock })
     }
 
-    /// Replaces a file, after a backup and a record of it were made.
+    /// Replaces a file, after making a backup and recording the change.
     pub fn replace(
         &mut self,
         location: &Location,
@@ -110,8 +110,8 @@ impl Applied {
             run: self.run,
         };
         self.files.push(file.clone());
-        // The record comes first: a backup that nobody knows of is worse than a record of a change
-        // that did not happen, which undoing finds to be undone.
+        // The record comes first: an unrecorded backup is worse than a record of a change that did not
+        // happen, which undoing finds to be undone.
         let outcome = self.save().map_err(ApplyError::from).and_then(|()| {
             if files::read_text(&location.path)? == before {
                 Ok(files::replace(&location.path, after)?)
@@ -120,7 +120,7 @@ impl Applied {
             }
         });
         if let Err(error) = outcome {
-            // The file is as it was. That a trace of the attempt stays is the lesser error.
+            // The file is unchanged. That a trace of the attempt may stay is less important than the error.
             self.files.pop();
             let _ = self.save();
             let _ = fs::remove_file(&backup);
@@ -129,7 +129,7 @@ impl Applied {
         Ok(file)
     }
 
-    /// Puts back what the last command changed in the files of these clients.
+    /// Undoes what the last command changed in the files of these clients.
     pub fn undo(&mut self, clients: &[ClientApp], force: Force) -> io::Result<Vec<UndoResult>> {
         let is_meant =
             |file: &&AppliedFile| clients.iter().any(|client| client.id() == file.client);
@@ -147,7 +147,7 @@ impl Applied {
             if outcome.is_ok() {
                 self.files.retain(|known| *known != file);
                 self.save()?;
-                // It is in its place again; a leftover would only be confusing.
+                // The backup is restored; a leftover would only be confusing.
                 let _ = fs::remove_file(&file.backup);
             }
             results.push(UndoResult { client: file.client, path: file.path, outcome });
@@ -169,7 +169,7 @@ fn put_back(file: &AppliedFile, force: Force) -> Result<(), UndoError> {
             if force == Force::No {
                 return Err(UndoError::Changed(file.backup.clone()));
             }
-            // Even then nothing is lost.
+            // The text that is overwritten gets a backup too, so that nothing is lost.
             back_up(&file.path, &current)?;
         }
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
@@ -178,7 +178,7 @@ fn put_back(file: &AppliedFile, force: Force) -> Result<(), UndoError> {
     Ok(files::replace(&file.path, &backup)?)
 }
 
-/// Makes a copy beside the file, with the same mode.
+/// Writes a copy beside the file, with the same mode.
 pub(super) fn back_up(path: &Path, text: &str) -> io::Result<PathBuf> {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -194,7 +194,8 @@ pub(super) fn back_up(path: &Path, text: &str) -> io::Result<PathBuf> {
     Err(io::Error::other("there are too many backups of this second"))
 }
 
-/// FNV-1a and the length: it notices edits, and nobody has a reason to forge it.
+/// Returns a fingerprint, which is FNV-1a and the length: it notices edits, and nobody has a reason to
+/// forge it.
 fn fingerprint(text: &str) -> String {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

@@ -1,4 +1,4 @@
-//! Puts Narrows into the files of clients, instead of the servers that it took over.
+//! Replaces the servers that Narrows took over by Narrows itself in the files of clients.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::syntax::{self, Node};
 
-/// How clients start Narrows.
+/// The command with which clients start Narrows.
 #[derive(Clone, Debug)]
 pub struct Launch {
     /// The path of the program.
@@ -22,7 +22,7 @@ pub struct Launch {
     pub args: Vec<String>,
 }
 
-/// What clients start.
+/// The last arguments of the command.
 const SERVE: [&str; 2] = ["serve", "--stdio"];
 
 /// Collects all texts of an entry, in their order.
@@ -38,7 +38,7 @@ fn add_words(node: &Node, words: &mut Vec<String>) {
 }
 
 impl Launch {
-    /// `config` and `data` are for what Narrows would not find by itself.
+    /// Makes the command. `config` and `data` are paths that Narrows would not find by itself.
     pub fn new(command: String, config: Option<&Path>, data: Option<&Path>) -> Self {
         let mut args = Vec::new();
         for (option, path) in [("--config", config), ("--data-dir", data)] {
@@ -49,7 +49,7 @@ impl Launch {
         Self { command, args }
     }
 
-    /// Whether an entry of a client has the options that were named. Where none was, any will do.
+    /// Tells whether an entry of a client has the same options. If this command has none, any will do.
     pub(super) fn has_its_options(&self, entry: &Node) -> bool {
         let options = self.args.strip_suffix(&SERVE.map(str::to_owned)).unwrap_or_default();
         let mut words = Vec::new();
@@ -57,7 +57,7 @@ impl Launch {
         options.is_empty() || words.windows(options.len()).any(|words| words == options)
     }
 
-    /// The entry in the client's own form.
+    /// Returns the entry in the client's own form.
     pub(super) fn entry(&self, client: ClientApp) -> Value {
         let (command, args) = (&self.command, &self.args);
         match client {
@@ -83,7 +83,7 @@ impl Launch {
     }
 }
 
-/// What came of one file.
+/// The result of changing one file.
 #[derive(Debug)]
 pub struct FileResult {
     pub client: ClientApp,
@@ -91,8 +91,8 @@ pub struct FileResult {
     pub outcome: Result<AppliedFile, ApplyError>,
 }
 
-/// Changes every file from which something was taken over. A file that fails stays as it is and
-/// does not keep the others from being changed.
+/// Changes every file from which servers were taken over. A file that fails stays as it is, and the
+/// others are still changed.
 pub fn apply(plan: &Plan, launch: &Launch, applied: &mut Applied) -> Vec<FileResult> {
     let mut results = Vec::new();
     // A client that has two files in one directory reads both, and needs Narrows only once.
@@ -125,7 +125,8 @@ pub fn apply(plan: &Plan, launch: &Launch, applied: &mut Applied) -> Vec<FileRes
     results
 }
 
-/// Nothing if nothing was taken over. Without an `entry`, Narrows is there already.
+/// Returns the change of a file, or none if no server was taken over. Without an `entry`, the client
+/// has Narrows already.
 fn change(
     containers: &[&[String]],
     decisions: &[Decision],
@@ -140,7 +141,7 @@ fn change(
     if taken.is_empty() {
         return None;
     }
-    // What the user has for all projects is the first container.
+    // The first container has the user's servers for all projects.
     let is_free =
         |name: &&str| !kept.iter().any(|other| other.container == 0 && other.name == **name);
     let name = ["narrows", "narrows-gateway"].into_iter().find(is_free)?;

@@ -1,4 +1,4 @@
-//! The clients whose servers can be taken over.
+//! The clients whose servers can be imported.
 
 /// A program that has MCP servers in a configuration of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl ClientApp {
         Self::Goose,
     ];
 
-    /// What it is called on the command line and in names that would be taken otherwise.
+    /// Returns the id for the command line, and for names that would otherwise be taken.
     pub fn id(self) -> &'static str {
         match self {
             Self::ClaudeDesktop => "claude-desktop",
@@ -45,7 +45,7 @@ impl ClientApp {
         }
     }
 
-    /// What people call it.
+    /// Returns the name for people.
     pub fn title(self) -> &'static str {
         match self {
             Self::ClaudeDesktop => "Claude Desktop",

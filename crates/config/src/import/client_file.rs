@@ -1,4 +1,4 @@
-//! One file of a client, as it was read.
+//! A configuration file of a client.
 
 use std::{
     io,
@@ -15,7 +15,7 @@ use crate::{
     syntax::{Node, Syntax, SyntaxError},
 };
 
-/// How the files of a client are written.
+/// The format of a client's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     Json,
@@ -49,7 +49,7 @@ pub(crate) struct Container {
     pub scope: Scope,
 }
 
-/// A file that was read and understood.
+/// A file that was read and parsed.
 #[derive(Clone, Debug)]
 pub struct ClientFile {
     pub(crate) location: Location,
@@ -67,8 +67,8 @@ pub enum FileError {
 }
 
 impl ClientFile {
-    /// Nothing if the file is not there. Of the projects that Claude Code keeps in one file, only
-    /// `project` is looked at if it is given.
+    /// Reads a file; none if it does not exist. Claude Code keeps all projects in one file: if `project`
+    /// is given, only that one is read.
     pub fn read(location: &Location, project: Option<&Path>) -> Option<Result<Self, FileError>> {
         let text = match files::read_text(&location.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,

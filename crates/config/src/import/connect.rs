@@ -1,5 +1,5 @@
-//! Puts Narrows into the user's own file of a client, whether or not the client has servers yet, and
-//! takes it out again.
+//! Adds Narrows to the user's own file of a client, whether or not it has servers yet, and removes it
+//! again.
 
 use std::{fs, io, path::PathBuf};
 
@@ -16,20 +16,20 @@ use super::{
 };
 use crate::files;
 
-/// Whether files are changed, or only looked at.
+/// Whether files are changed, or only read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     DryRun,
     Write,
 }
 
-/// What became of one client.
+/// The report on one client.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ConnectReport {
     pub client: &'static str,
     pub path: PathBuf,
     pub outcome: ConnectOutcome,
-    /// The file as it was before.
+    /// The file with the text before the change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup: Option<PathBuf>,
     /// How many servers the client has beside Narrows.
@@ -43,11 +43,11 @@ pub struct ConnectReport {
 pub enum ConnectOutcome {
     /// Narrows is in the file now, or would be.
     Connected,
-    /// It was there before.
+    /// Narrows was in the file before.
     AlreadyConnected,
-    /// It is not in the file any more, or would not be.
+    /// Narrows is not in the file any more, or would not be.
     Disconnected,
-    /// It was not there.
+    /// Narrows was not in the file.
     NotConnected,
     Failed,
 }
@@ -84,14 +84,14 @@ impl Entries {
     }
 }
 
-/// A change of one file under way.
+/// A pending change of one client's file.
 struct Edit<'a> {
     client: ClientApp,
     home: &'a Home,
     mode: Mode,
 }
 
-/// Puts Narrows into a client.
+/// Adds Narrows to the servers of a client.
 pub fn connect(client: ClientApp, home: &Home, launch: &Launch, mode: Mode) -> ConnectReport {
     let edit = Edit { client, home, mode };
     let mut report = edit.report();
@@ -99,7 +99,7 @@ pub fn connect(client: ClientApp, home: &Home, launch: &Launch, mode: Mode) -> C
     finish(report, connected)
 }
 
-/// Takes Narrows out of a client.
+/// Removes Narrows from the servers of a client.
 pub fn disconnect(client: ClientApp, home: &Home, mode: Mode) -> ConnectReport {
     let edit = Edit { client, home, mode };
     let mut report = edit.report();
@@ -115,7 +115,7 @@ fn finish(report: ConnectReport, outcome: Result<ConnectOutcome, ConnectError>) 
 }
 
 impl ClientApp {
-    /// Whether there are traces of the client on this machine.
+    /// Tells whether there are traces of the client on this machine.
     pub fn is_installed(self, home: &Home) -> bool {
         self.locations(home, None).iter().any(|location| {
             let directory = location.path.parent().filter(|path| *path != home.directory);
@@ -123,10 +123,11 @@ impl ClientApp {
         })
     }
 
-    /// The user's file that a new server belongs into: the first that is there, or would be.
+    /// Returns the user's file to which a new server is added: the first that exists, or else the first
+    /// whose directory exists, or else the first.
     fn own_location(self, home: &Home) -> Option<Location> {
         let mut locations = self.locations(home, None);
-        // Among the settings only older versions of VS Code look.
+        // Only older versions of VS Code read servers from the settings.
         locations.retain(|found| self != Self::VsCode || !found.path.ends_with("settings.json"));
         let directory_exists =
             |found: &Location| found.path.parent().is_some_and(|directory| directory.is_dir());
@@ -154,7 +155,7 @@ impl Edit<'_> {
         launch: &Launch,
         report: &mut ConnectReport,
     ) -> Result<ConnectOutcome, ConnectError> {
-        // The client reads all of its files, so that one entry is enough.
+        // The client reads all of its files, so one entry in any of them is enough.
         for location in self.client.locations(self.home, None) {
             let Some(Ok(file)) = read(&location) else { continue };
             let entries = self.entries(&file);
@@ -204,7 +205,7 @@ impl Edit<'_> {
             let Some(file) = read(&location) else { continue };
             let file = match file {
                 Ok(file) => file,
-                // One that is not Narrows' place anyway does not matter.
+                // A file in which Narrows would not be added anyway does not matter.
                 Err(_) if location.path != report.path => continue,
                 Err(error) => return Err(error.into()),
             };
@@ -225,7 +226,7 @@ impl Edit<'_> {
         Ok(outcome)
     }
 
-    /// The entries of what the user has for all projects, which is the first container.
+    /// Returns the user's entries for all projects, which are in the first container.
     fn entries(&self, file: &ClientFile) -> Entries {
         let mut entries = Entries::default();
         let Some(container) = file.containers.first() else { return entries };
@@ -243,7 +244,7 @@ impl Edit<'_> {
         entries
     }
 
-    /// Writes a file, and returns the backup of what it was.
+    /// Writes a file, and returns the path of its backup.
     fn write(
         &self,
         location: &Location,
@@ -270,7 +271,7 @@ impl Edit<'_> {
     }
 }
 
-/// Reads a file of the user. One that has nothing in it is as good as new.
+/// Reads a file of the user. An empty one is treated like a new one.
 fn read(location: &Location) -> Option<Result<ClientFile, FileError>> {
     match files::read_text(&location.path) {
         Ok(text) if is_blank(&text) => {
@@ -280,7 +281,7 @@ fn read(location: &Location) -> Option<Result<ClientFile, FileError>> {
     }
 }
 
-/// The file that would be there if the client had been used.
+/// Returns an empty file, as the client would create it.
 fn empty(location: &Location) -> Result<ClientFile, FileError> {
     let format = Format::of(location.client);
     let text = blank(format);
@@ -294,7 +295,7 @@ fn is_blank(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').trim().is_empty()
 }
 
-/// What says nothing in a format.
+/// Returns the text of an empty file in a format.
 fn blank(format: Format) -> &'static str {
     match format {
         Format::Json => "{}\n",

@@ -1,4 +1,4 @@
-//! How each client writes a server.
+//! The dialects in which clients write servers.
 
 use std::{
     path::{Path, PathBuf},
@@ -28,7 +28,7 @@ pub(crate) fn read(
     let client = file.location.client;
     let above = container.path.iter().fold(String::new(), |above, key| key_path(&above, key));
     let path = key_path(&above, &field.name);
-    // An older form of goose has the settings one level deeper.
+    // An older format of goose has the settings one level deeper.
     let node = match field.node.get("config") {
         Some(inner) if client == ClientApp::Goose => inner,
         _ => &field.node,
@@ -84,7 +84,7 @@ fn is_builtin(client: ClientApp, node: &Node) -> bool {
         ClientApp::Goose => {
             matches!(text("type"), Some("builtin" | "platform" | "frontend" | "inline_python"))
         }
-        // An extension starts its server itself and has only settings here.
+        // A Zed extension starts its server itself, and has only settings in the file.
         ClientApp::Zed => {
             text("source") == Some("extension")
                 || (node.get("command").is_none() && node.get("url").is_none())
@@ -93,7 +93,7 @@ fn is_builtin(client: ClientApp, node: &Node) -> bool {
     }
 }
 
-/// Lists of what is switched off, beside the servers.
+/// Tells whether a server is switched off in a list beside the servers.
 fn is_excluded(file: &ClientFile, container: &Container, name: &str) -> bool {
     let listed = |node: Option<&Node>| match node.map(|node| &node.value) {
         Some(Value::Array(items)) => Some(items.iter().any(|item| item.as_str() == Some(name))),
@@ -118,7 +118,7 @@ fn is_narrows(name: &str, connection: &Connection) -> bool {
         Connection::Stdio(stdio) => {
             let words = std::iter::once(&stdio.command).chain(&stdio.args);
             let mut words = words.map(Template::as_written);
-            // It may have been renamed; then it is known by its path, which `--apply` writes.
+            // The program may have been renamed; then its path identifies it, which `--apply` writes.
             let this = std::env::current_exe().ok();
             let is_program = |word: &str| {
                 let file = word.rsplit(['/', '\\']).next().unwrap_or(word);
@@ -161,7 +161,7 @@ fn connection(
     }
 }
 
-/// Zed had program and arguments in a table once.
+/// Reads an entry of Zed, which formerly had program and arguments in a table.
 fn zed(node: &Node, section: &mut Section<'_>) -> Option<Connection> {
     if node.get("command").is_none_or(|command| command.fields().is_none()) {
         return standard::connection(section);
@@ -175,8 +175,8 @@ fn zed(node: &Node, section: &mut Section<'_>) -> Option<Connection> {
     }))
 }
 
-/// Codex has no variables but says which of the environment go into headers, and which a program
-/// is given.
+/// Reads an entry of Codex, which has no variables, but lists the environment variables that become
+/// headers, and those that a program gets.
 fn codex(node: &Node, section: &mut Section<'_>) -> Option<Connection> {
     let mut connection = standard::connection(section)?;
     if let Connection::Stdio(stdio) = &mut connection
@@ -218,7 +218,7 @@ fn gemini(section: &mut Section<'_>) -> Option<Connection> {
             (false, HttpTransport::Auto) => HttpTransport::Sse,
             (false, written) => written,
         };
-        // `httpUrl` goes before `url`.
+        // `httpUrl` takes precedence over `url`.
         if section.has("httpUrl") {
             http.url = section.needed("httpUrl")?;
         }
@@ -253,7 +253,8 @@ fn opencode(section: &mut Section<'_>) -> Option<Connection> {
     Some(with_oauth(connection, section, ["oauth", "clientId", "clientSecret"]))
 }
 
-/// goose has variables in headers only, and those are of the extension first.
+/// Reads an entry of goose, which has variables only in headers; they mean the extension's own
+/// environment first.
 fn goose(section: &mut Section<'_>, notes: &mut Vec<String>) -> Option<Connection> {
     let mut env = section.map("envs");
     env.values_mut().for_each(as_literal);
@@ -292,13 +293,13 @@ fn goose(section: &mut Section<'_>, notes: &mut Vec<String>) -> Option<Connectio
     }
 }
 
-/// `[table, id, secret]` are the names that the client has for them.
+/// Adds the OAuth settings. `[table, id, secret]` are the client's names for them.
 fn with_oauth(
     mut connection: Connection,
     section: &mut Section<'_>,
     [table, id, secret]: [&'static str; 3],
 ) -> Connection {
-    // `false` switches it off for some clients.
+    // Some clients write `false` to switch OAuth off.
     if section.has_table(table)
         && let Connection::Http(http) = &mut connection
         && let Some(mut oauth) = section.section(table)
@@ -313,7 +314,7 @@ fn with_oauth(
         }
         let client_id = oauth.template(id);
         http.oauth = OAuthSpec {
-            // A secret is of no use without the client it belongs to.
+            // A secret is useless without its client id.
             client_secret: oauth.template(secret).filter(|_| client_id.is_some()),
             client_id,
             scopes,
@@ -323,7 +324,7 @@ fn with_oauth(
     connection
 }
 
-/// To start and to answer a call, as far as the client says.
+/// Returns the time limits for the start and for a call, if the client sets them.
 fn timeouts(client: ClientApp, node: &Node) -> (Option<Duration>, Option<Duration>) {
     let time = |name: &str, per_second: f64, max: u32| {
         let number = match node.get(name)?.value {
@@ -371,7 +372,7 @@ fn syntax(client: ClientApp) -> VariableSyntax {
         ClientApp::Cursor | ClientApp::VsCode | ClientApp::Windsurf => VariableSyntax::Editor,
         ClientApp::Gemini => VariableSyntax::Shell,
         ClientApp::Opencode => VariableSyntax::Braces,
-        // Codex and goose are translated where they are read.
+        // The texts of Codex and goose are translated when they are read.
         ClientApp::ClaudeCode | ClientApp::Codex | ClientApp::Goose => VariableSyntax::Same,
     }
 }

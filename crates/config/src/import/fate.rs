@@ -1,4 +1,4 @@
-//! What was found and what becomes of it.
+//! The entries that were found, and their fate.
 
 use std::{fmt, time::Duration};
 
@@ -6,15 +6,15 @@ use narrows_model::{Connection, HttpSpec, HttpTransport, StdioSpec};
 
 use super::ClientApp;
 
-/// A server that a client has.
+/// A server of a client.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FoundServer {
     pub connection: Connection,
     pub start_timeout: Option<Duration>,
     pub call_timeout: Option<Duration>,
-    /// What the user has to know or do.
+    /// Notes on what the user has to know or do.
     pub notes: Vec<String>,
-    /// Whether the working directory was written, or follows from the project.
+    /// Whether the file names the working directory, or the project implies it.
     pub directory: Directory,
 }
 
@@ -25,16 +25,16 @@ pub(crate) enum Directory {
 }
 
 impl FoundServer {
-    /// Whether both are the same server, however they are called.
+    /// Tells whether both are the same server, whatever their names.
     pub(crate) fn is_same(&self, other: &Connection, directory: Directory) -> bool {
         match (&self.connection, other) {
             (Connection::Stdio(a), Connection::Stdio(b)) => {
-                // A project's server is the same as the user's own that has no directory.
+                // A project's server is the same as the user's own without a directory.
                 let implied = (self.directory == Directory::Implied && b.cwd.is_none())
                     || (directory == Directory::Implied && a.cwd.is_none());
                 let without = |spec: &StdioSpec| StdioSpec {
                     cwd: None,
-                    // Settings of ours, which clients do not have.
+                    // A setting that only Narrows has.
                     inherit_env: Vec::new(),
                     ..spec.clone()
                 };
@@ -55,18 +55,18 @@ fn is_same_address(a: &HttpSpec, b: &HttpSpec) -> bool {
         && (a.transport == b.transport || open(a) || open(b))
 }
 
-/// Why an entry is left where it is.
+/// The reason for which an entry stays in the client's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Skip {
     /// The client does not use it.
     Disabled,
     /// A part of the client itself.
     Builtin,
-    /// Narrows, in front of others already.
+    /// The entry is Narrows itself.
     Narrows,
-    /// The configuration has it, but does not use it; so the client goes on with it.
+    /// The configuration has the server switched off, so the client keeps it.
     DisabledHere { name: String },
-    /// It cannot be understood or used.
+    /// It cannot be read or used.
     Unusable(String),
 }
 
@@ -84,10 +84,10 @@ impl fmt::Display for Skip {
     }
 }
 
-/// What becomes of an entry.
+/// The fate of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EntryFate {
-    /// It gets this name.
+    /// It is imported under this name.
     Imported {
         name: String,
     },
@@ -104,7 +104,7 @@ pub enum EntryFate {
 }
 
 impl EntryFate {
-    /// Whether Narrows has the server afterwards.
+    /// Tells whether Narrows has the server afterwards.
     pub fn is_taken_over(&self) -> bool {
         !matches!(self, Self::Skipped(_))
     }

@@ -4,15 +4,14 @@ use std::path::{Path, PathBuf};
 
 use crate::places::{EnvVar, Environment, NoHome, Os};
 
-/// Everything that the places of clients' files depend on.
+/// The directories on which the locations of clients' files depend.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Home {
     pub os: Os,
     pub directory: PathBuf,
     /// `~/.config`, which several clients use on every platform.
     pub dot_config: PathBuf,
-    /// Where desktop programs keep their settings: `~/.config`, `~/Library/Application Support`
-    /// or `%APPDATA%`.
+    /// The settings of desktop programs: `~/.config`, `~/Library/Application Support` or `%APPDATA%`.
     pub applications: PathBuf,
     pub codex: PathBuf,
     /// The directory of `.claude.json`.
@@ -40,7 +39,7 @@ impl Home {
         })
     }
 
-    /// A home without any variables set.
+    /// Returns the home in a directory, without any environment variables.
     pub fn at(os: Os, directory: &Path) -> Self {
         Self {
             os,

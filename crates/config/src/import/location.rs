@@ -1,15 +1,15 @@
-//! Where the files of each client are.
+//! The locations of each client's files.
 
 use std::path::{Path, PathBuf};
 
 use super::{ClientApp, Home};
 use crate::places::Os;
 
-/// Whom the servers of a file are for.
+/// The scope of a file's servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
     User,
-    /// For work in this directory.
+    /// Only for work in this directory.
     Project(PathBuf),
 }
 
@@ -31,7 +31,7 @@ pub struct Location {
 }
 
 impl ClientApp {
-    /// The files of this client, whether or not they are there.
+    /// Returns the files of this client, whether or not they exist.
     pub fn locations(self, home: &Home, project: Option<&Path>) -> Vec<Location> {
         let own = self.user_files(home).into_iter().map(|path| (path, Scope::User));
         let shared = project.into_iter().flat_map(|directory| {
@@ -53,7 +53,7 @@ impl ClientApp {
                 .iter()
                 .flat_map(|edition| {
                     let user = home.applications.join(edition).join("User");
-                    // Since 1.102 in a file of its own, before that among the settings.
+                    // Since 1.102, servers have a file of their own; before, they were in the settings.
                     [user.join("mcp.json"), user.join("settings.json")]
                 })
                 .collect(),

@@ -1,8 +1,8 @@
-//! Takes over the MCP servers that other clients have.
+//! Imports the MCP servers of other clients.
 //!
-//! A [`ClientApp`] knows where its files are, a [`ClientFile`] is one of them as it was read, a
-//! dialect turns its entries into servers, and a [`Plan`] decides what becomes of each. Files of
-//! clients are changed by `rewrite`, with backups that [`Applied`] remembers.
+//! A [`ClientApp`] knows the locations of its files, a [`ClientFile`] is one of them after parsing, a
+//! dialect turns its entries into servers, and a [`Plan`] decides the fate of each. `rewrite` changes
+//! the files of clients, with backups that [`Applied`] records.
 
 mod applied;
 mod apply;

@@ -1,4 +1,4 @@
-//! Decides what becomes of every entry that was found.
+//! Decides the fate of every entry that was found.
 
 use std::path::{Path, PathBuf};
 
@@ -14,10 +14,10 @@ use super::{
 };
 use crate::settings::{Config, MAX_LETTERS, ServerEntry, valid_name};
 
-/// An entry of a client's file and what becomes of it.
+/// An entry of a client's file and its fate.
 #[derive(Clone, Debug)]
 pub struct Decision {
-    /// Which of the file's containers it is in.
+    /// The index of its container in the file.
     pub container: usize,
     pub name: String,
     pub fate: EntryFate,
@@ -37,11 +37,11 @@ pub struct PlannedFile {
 pub struct Plan {
     pub files: Vec<PlannedFile>,
     pub additions: Vec<ServerEntry>,
-    /// Where nothing was.
+    /// The locations without a file.
     pub missing: Vec<PathBuf>,
 }
 
-/// A name that is in use, and by what.
+/// A name that is in use, and the server that uses it.
 struct Taken {
     name: String,
     connection: Connection,
@@ -60,7 +60,7 @@ enum Owner {
 }
 
 impl Plan {
-    /// Reads the files of the clients and compares them with what `config` has.
+    /// Reads the files of the clients and compares them with the servers in `config`.
     pub fn make(
         clients: &[ClientApp],
         home: &Home,
@@ -96,7 +96,7 @@ impl Plan {
         plan
     }
 
-    /// Whether any file could be read.
+    /// Tells whether any file could be read.
     pub fn has_read_any(&self) -> bool {
         self.files.iter().any(|file| file.outcome.is_ok())
     }
@@ -129,7 +129,7 @@ impl Plan {
         decisions
     }
 
-    /// Finds a name for a server, unless Narrows has it under some name.
+    /// Finds a name for a server, unless Narrows already has that server under some name.
     fn place(
         &mut self,
         client: ClientApp,
@@ -178,7 +178,7 @@ fn free_name(wanted: &str, client: ClientApp, taken: &[Taken]) -> String {
         .into_iter()
         .chain((2..).map(|number| format!("-{}-{number}", client.id())));
     let mut names = suffixes.map(|suffix| {
-        // A long name gives way to what is added to it. Valid names are ASCII.
+        // A long name is cut to make room for the suffix. Valid names are ASCII.
         let kept = wanted.len().min(MAX_LETTERS - suffix.len());
         format!("{}{suffix}", &wanted[..kept])
     });

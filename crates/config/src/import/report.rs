@@ -1,4 +1,4 @@
-//! What `narrows import` tells, as text and as JSON. It holds no secrets.
+//! The report of `narrows import`, as text and as JSON. It holds no secrets.
 
 use std::path::PathBuf;
 
@@ -8,9 +8,9 @@ use super::{UndoResult, apply::FileResult, fate::EntryFate, plan::Plan, summary:
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ImportReport {
-    /// The configuration that servers are added to.
+    /// The path of the configuration to which servers are added.
     pub config: PathBuf,
-    /// How many servers were written to it.
+    /// How many servers were added.
     pub added: usize,
     pub files: Vec<FileReport>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -32,13 +32,13 @@ pub struct FileReport {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ServerReport {
-    /// What the client calls it.
+    /// The name in the client.
     pub name: String,
     pub outcome: Outcome,
-    /// What it is called in the configuration.
+    /// The name in the configuration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub imported_as: Option<String>,
-    /// Why, where it was not simply imported.
+    /// The reason, if the server was not imported, or not without a change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
@@ -56,7 +56,7 @@ pub enum Outcome {
     Skipped,
 }
 
-/// A file of a client that was changed or put back, or was meant to be.
+/// A file of a client that was changed or restored, or for which that failed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ChangeReport {
     pub client: String,
@@ -124,12 +124,12 @@ impl ImportReport {
         self
     }
 
-    /// Whether a file of a client could not be changed or put back.
+    /// Tells whether a file of a client could not be changed or restored.
     pub fn has_failed_changes(&self) -> bool {
         self.applied.iter().chain(&self.undone).any(|change| change.error.is_some())
     }
 
-    /// For people.
+    /// Writes the report for people.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for file in &self.files {

@@ -1,4 +1,4 @@
-//! Changes the files of clients: Narrows instead of the servers that it took over.
+//! Rewrites the files of clients: removes servers, and inserts Narrows.
 
 mod json;
 mod toml;
@@ -11,9 +11,9 @@ use super::client_file::Format;
 /// A change of one file.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Change {
-    /// What is removed: the keys that lead to each entry, the entry's own included.
+    /// The paths of the entries to remove: the keys that lead to each, its own included.
     pub removals: Vec<Vec<String>>,
-    /// What is put in, unless it is there already.
+    /// The entry to insert; none if the file has Narrows already, or if Narrows is removed.
     pub insertion: Option<Insertion>,
 }
 
@@ -32,8 +32,8 @@ pub(crate) struct Insertion {
 pub struct Unsafe;
 
 impl Change {
-    /// The new text of a file. It is read again and must say exactly what was meant: everything
-    /// else the same, whatever the editing made of comments and commas.
+    /// Returns the new text of a file. The text is parsed again, and must differ from the old one by
+    /// exactly this change, whatever the editing did to comments and commas.
     pub(crate) fn apply(&self, format: Format, text: &str) -> Result<String, Unsafe> {
         let (mark, body) = match text.strip_prefix('\u{feff}') {
             Some(body) => ("\u{feff}", body),
@@ -63,7 +63,7 @@ impl Change {
         }
         if let Some(insertion) = &self.insertion {
             let table = insertion.container.iter().try_fold(&mut value, |value, key| {
-                // A table without entries, in YAML.
+                // In YAML, a table without entries is null.
                 if value.is_null() {
                     *value = Value::Object(Default::default());
                 }
@@ -79,7 +79,7 @@ impl Change {
     }
 }
 
-/// Takes away tables that are empty, up from where the path leads: not every form can write them.
+/// Removes empty tables along a path, from the innermost, because not every format can write them.
 fn prune(value: &mut Value, path: &[String]) {
     let Some((key, rest)) = path.split_first() else { return };
     let Some(table) = value.as_object_mut() else { return };

@@ -1,9 +1,10 @@
-//! How a server is started, in words that show no secrets.
+//! Summaries of servers that show no secrets.
 
 use narrows_model::Connection;
 use serde::Serialize;
 
-/// What may be shown of a server. Of its settings only the names: every value can be a secret.
+/// The part of a server that may be shown. Settings are shown by name only, because every value can be
+/// a secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ServerSummary {
     pub start: String,

@@ -1,4 +1,4 @@
-//! Files of all clients, as people have them, in a home of their own.
+//! Imports typical files of all clients, in a temporary home.
 
 use std::{
     fs,
@@ -34,7 +34,7 @@ const OPENCODE: &str = include_str!("fixtures/opencode.jsonc");
 const OPENCODE_2: &str = include_str!("fixtures/opencode_v2.jsonc");
 const GOOSE: &str = include_str!("fixtures/goose_config.yaml");
 
-/// One file for each client, where Linux has it.
+/// One file for each client, at its place on Linux.
 const FILES: [(&str, &str); 10] = [
     (".config/Claude/claude_desktop_config.json", CLAUDE_DESKTOP),
     (".claude.json", CLAUDE_CODE),
@@ -48,7 +48,7 @@ const FILES: [(&str, &str); 10] = [
     (".config/goose/config.yaml", GOOSE),
 ];
 
-/// A home with files in it.
+/// A temporary home with files in it.
 struct World {
     directory: TempDir,
 }
@@ -85,7 +85,7 @@ impl World {
     }
 }
 
-/// The decisions about all entries, in order.
+/// Returns the decisions about all entries, in order.
 fn decisions(plan: &Plan) -> Vec<&Decision> {
     let files = plan.files.iter().filter_map(|file| file.outcome.as_ref().ok());
     files.flat_map(|(_, decisions)| decisions).collect()
@@ -139,7 +139,7 @@ fn claude_desktop() {
     assert_eq!(names(&plan), ["filesystem", "github", "shell"]);
     let env = &stdio(&plan, "github").env["GITHUB_PERSONAL_ACCESS_TOKEN"];
     assert_eq!(env.as_written(), "fake-secret-desktop");
-    // It has no variables, so this one is for the shell.
+    // The client has no variables, so this one is for the shell.
     let args = words(stdio(&plan, "shell"));
     assert_eq!(args, ["bash", "-c", "exec my-server --home $${HOME}"]);
 }
@@ -155,7 +155,7 @@ fn claude_code_with_its_projects() {
     let uri = postgres.env["DATABASE_URI"].as_written();
     assert_eq!(uri, "${SHOP_DB:-postgresql://localhost/shop}");
     assert_eq!(skipped(&plan, "paused"), "disabled in the client");
-    // Of the projects only the one that is asked for.
+    // Of the projects, only the given one is read.
     assert_eq!(names(&world.plan(Some(Path::new("/work/blog")))), ["context7", "filesystem"]);
 }
 
@@ -292,7 +292,7 @@ fn the_same_server_is_imported_once_and_the_same_name_twice() {
         fates("filesystem"),
         [&imported("filesystem"), &duplicate("filesystem", ClientApp::ClaudeDesktop)]
     );
-    // Claude Code says http and Cursor says nothing.
+    // Claude Code writes the type http, and Cursor writes none.
     assert_eq!(
         fates("context7"),
         [&imported("context7"), &duplicate("context7", ClientApp::ClaudeCode)]
@@ -312,14 +312,14 @@ fn what_the_configuration_has_is_not_imported_again_and_not_overwritten() {
     let plan = World::new(&FILES).plan_with(None, &config);
     assert_eq!(decision(&plan, "puppeteer").fate, EntryFate::Present { name: "pup".into() });
     assert_eq!(decision(&plan, "fetch").fate, EntryFate::Imported { name: "fetch-vscode".into() });
-    // The client still needs it.
+    // The client keeps the server, because it still needs it.
     assert!(!decision(&plan, "hexdocs").fate.is_taken_over());
     assert!(skipped(&plan, "hexdocs").ends_with("as hex, and disabled there"));
 }
 
 #[test]
 fn narrows_itself_is_never_imported() {
-    // Whatever the program is called that runs.
+    // A renamed program is recognised by its path.
     let this = std::env::current_exe().unwrap();
     for entry in [
         r#"{"command": "/usr/local/bin/narrows", "args": ["serve", "--stdio"]}"#,
@@ -334,7 +334,7 @@ fn narrows_itself_is_never_imported() {
     }
 }
 
-/// Or the client would be left with nothing.
+/// Otherwise the client would be left without servers.
 #[test]
 fn a_narrows_that_is_disabled_does_not_count_as_there() {
     let text = r#"{"mcpServers": {
@@ -420,7 +420,7 @@ fn secrets_are_not_in_the_report() {
     assert!(shown.contains("GITHUB_PERSONAL_ACCESS_TOKEN"));
 }
 
-/// What `--apply` does in a home.
+/// Runs `--apply` in a home.
 fn apply_in(world: &World) -> ImportReport {
     let plan = world.plan(None);
     let launch = Launch::new("/opt/narrows".into(), None, None);
@@ -578,7 +578,7 @@ fn yaml_that_is_not_in_blocks_is_left_as_it_is() {
     assert_eq!(left, 1, "no backup of what was not changed");
 }
 
-/// Removing one of two would bring the other one back.
+/// Removing only one of two equal keys would bring the other one back.
 #[test]
 fn a_file_that_says_a_thing_twice_is_left_as_it_is() {
     let text = r#"{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}"#;
@@ -607,7 +607,7 @@ fn undoing_puts_every_byte_back() {
 fn a_file_that_was_changed_since_is_put_back_only_by_force() {
     let world = World::new(&FILES[2..3]);
     apply_in(&world);
-    // Not even the length tells.
+    // The edit keeps the length, so only the hash can notice it.
     let edited = world.text(".cursor/mcp.json").replace("/opt/narrows", "/opt/harrows");
     world.write(".cursor/mcp.json", &edited);
     let refused = undo_in(&world, Force::No);
@@ -615,7 +615,7 @@ fn a_file_that_was_changed_since_is_put_back_only_by_force() {
     assert_eq!(world.text(".cursor/mcp.json"), edited);
     assert_eq!(undo_in(&world, Force::Yes), [Ok(())]);
     assert_eq!(world.text(".cursor/mcp.json"), CURSOR);
-    // What was there is kept beside it.
+    // The text that was overwritten is kept beside the file.
     let kept = fs::read_dir(world.path(".cursor"))
         .unwrap()
         .filter(|entry| fs::read_to_string(entry.as_ref().unwrap().path()).unwrap() == edited);

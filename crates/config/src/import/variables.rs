@@ -1,16 +1,16 @@
-//! From the variables of each client to `${NAME}`.
+//! Translates the variables of each client to `${NAME}`.
 
 use std::path::Path;
 
 use super::Home;
 use crate::places::Os;
 
-/// How a client writes variables.
+/// The syntax of a client's variables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum VariableSyntax {
-    /// It has none: `${X}` is text, perhaps for a shell.
+    /// No variables: `${X}` is text, perhaps for a shell.
     None,
-    /// `${X}` and `${X:-default}`, as here.
+    /// `${X}` and `${X:-default}`, as in Narrows.
     Same,
     /// `$X` too.
     Shell,
@@ -20,7 +20,7 @@ pub(crate) enum VariableSyntax {
     Braces,
 }
 
-/// Translates the texts of one server and notes what the user has to know.
+/// A translator of one server's texts, which notes what the user has to know.
 #[derive(Debug)]
 pub(crate) struct Translator<'a> {
     pub syntax: VariableSyntax,
@@ -40,7 +40,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Replaces what stands between `open` and the next brace, where `meaning` knows it.
+    /// Replaces each text between `open` and the next brace for which `meaning` has a translation.
     fn replace(
         &mut self,
         text: &str,
@@ -97,7 +97,7 @@ impl Translator<'_> {
         Some(self.variable(&format!("FILE_{file}"), &format!("it was the content of {path}")))
     }
 
-    /// A variable that the user has to set from now on.
+    /// Returns a reference to a variable, and notes that the user has to set it from now on.
     fn variable(&mut self, name: &str, reason: &str) -> String {
         let name = snake(name);
         self.note(format!("set the environment variable {name}: {reason}"));
@@ -111,13 +111,13 @@ impl Translator<'_> {
     }
 }
 
-/// Text in which `${` means nothing, written so that it means nothing here either.
+/// Escapes `${` in a text without variables, so that it is not taken for one here.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find("${") {
         let (before, after) = rest.split_at(start);
-        // Without an end it is no variable here.
+        // Without a closing brace, it is not a variable here.
         if !after.contains('}') {
             break;
         }
@@ -129,7 +129,7 @@ pub(crate) fn escape(text: &str) -> String {
     escaped
 }
 
-/// `$NAME` as `${NAME}`.
+/// Writes `$NAME` as `${NAME}`.
 pub(crate) fn from_shell(text: &str) -> String {
     let mut translated = String::with_capacity(text.len());
     let mut rest = text;
@@ -155,7 +155,7 @@ fn is_variable(name: &str) -> bool {
         && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
 }
 
-/// `github-token` and `githubToken` as `GITHUB_TOKEN`.
+/// Writes `github-token` and `githubToken` as `GITHUB_TOKEN`.
 fn snake(name: &str) -> String {
     let mut snake = String::with_capacity(name.len() + 4);
     let mut lower = false;

@@ -1,4 +1,4 @@
-//! YAML as a tree of nodes, for goose.
+//! Parses YAML to a tree of nodes, for goose.
 
 use saphyr::{LoadableYamlNode, MarkedYaml, Scalar, YamlData};
 
@@ -8,7 +8,7 @@ use crate::syntax::{Field, Node, Position, SyntaxError, Value};
 pub(crate) fn parse(text: &str) -> Result<Node, SyntaxError> {
     let documents = MarkedYaml::load_from_str(text).map_err(|error| SyntaxError {
         at: Position { line: error.marker().line(), column: error.marker().col() + 1 },
-        // Descriptions of the grammar; they do not quote the text.
+        // These describe the grammar, and do not quote the text, which may hold secrets.
         reason: error.info().to_owned(),
     })?;
     match documents.first() {

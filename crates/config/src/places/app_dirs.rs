@@ -9,7 +9,8 @@ use narrows_system::private_file;
 
 use super::{EnvVar, Environment};
 
-/// All that Narrows puts into the directory of data. What else is there is the user's.
+/// The names of everything that Narrows puts into the data directory. Anything else there is the
+/// user's.
 const DATA_NAMES: &[&str] = &[
     "applied-imports.json",
     "holders",
@@ -29,16 +30,16 @@ const DATA_NAMES: &[&str] = &[
     "workspaces-strict",
 ];
 
-/// Those that nobody else has.
+/// Names that only a data directory of Narrows has, which identify it.
 const DATA_MARKS: &[&str] = &["learnt", "narrows.db", "place", "vault-key"];
 
-/// The same of the directory of caches.
+/// The names of everything that Narrows puts into the cache directory.
 const CACHE_NAMES: &[&str] = &["catalog", "gateways"];
 
-/// The directories in which every directory is a workspace.
+/// The directories whose subdirectories are workspaces.
 const WORKSPACES: [&str; 2] = ["workspaces", "workspaces-strict"];
 
-/// The families of platforms, as far as their directories differ.
+/// The platform, as far as directories differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Os {
     Linux,
@@ -47,7 +48,7 @@ pub enum Os {
 }
 
 impl Os {
-    /// The platform that this binary was built for. What is neither macOS nor Windows follows XDG.
+    /// Returns the platform of this binary. All but macOS and Windows follow XDG.
     pub const fn current() -> Self {
         if cfg!(target_os = "macos") {
             Self::Mac
@@ -59,7 +60,8 @@ impl Os {
     }
 }
 
-/// Where the configuration, the data and the caches of Narrows are. Nothing is written elsewhere.
+/// The directories for the configuration, the data and the caches of Narrows. Nothing is written
+/// elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AppDirs {
     pub config: PathBuf,
@@ -67,7 +69,7 @@ pub struct AppDirs {
     pub cache: PathBuf,
 }
 
-/// Nothing says where the user's files are.
+/// The error that no variable names the user's home directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the home directory is not known: set HOME, or NARROWS_CONFIG_DIR, NARROWS_DATA_DIR and \
@@ -78,13 +80,14 @@ pub struct NoHome;
 impl AppDirs {
     pub const CONFIG_FILE: &'static str = "narrows.toml";
 
-    /// All in one directory.
+    /// Returns directories that are all below one.
     pub fn below(directory: &Path) -> Self {
         let below = |name: &str| directory.join(name);
         Self { config: below("config"), data: below("data"), cache: below("cache") }
     }
 
-    /// macOS has the directories of other Unix systems here, as command line tools do.
+    /// Finds the directories. On macOS they are those of other Unix systems, as for most command line
+    /// tools.
     pub fn find(os: Os, environment: &Environment) -> Result<Self, NoHome> {
         let (config, data, cache, home) = match os {
             Os::Windows => (
@@ -120,9 +123,9 @@ impl AppDirs {
         })
     }
 
-    /// Closes what is in the directories of data and caches to other users, whatever the umask was when it
-    /// was made: they hold what agents wrote, and keys. Removes what killed processes left unfinished.
-    /// Workspaces do so themselves when they are opened, since they may be large.
+    /// Closes the files in the data and cache directories to other users, whatever the umask was when they
+    /// were created: they hold keys, and texts of agents. Removes unfinished files of killed processes.
+    /// Workspaces do this themselves when they are opened, since they may be large.
     pub fn make_private(&self) -> io::Result<()> {
         let is_workspace = |path: &Path| {
             path.parent().is_some_and(|above| WORKSPACES.iter().any(|name| above.ends_with(name)))
@@ -149,12 +152,12 @@ impl AppDirs {
         Ok(())
     }
 
-    /// Makes the directory of data, for its owner only.
+    /// Creates the data directory, for its owner only.
     pub fn create_data(&self) -> io::Result<()> {
         private_file::make_dir(&self.data)
     }
 
-    /// The user's `narrows.toml`.
+    /// Returns the path of the user's `narrows.toml`.
     pub fn config_file(&self) -> PathBuf {
         self.config.join(Self::CONFIG_FILE)
     }

@@ -1,4 +1,4 @@
-//! Where things are: the directories of Narrows, the variables that name them, the configuration.
+//! Locations: the directories of Narrows, the variables that name them, the configuration file.
 
 mod app_dirs;
 mod environment;

@@ -1,10 +1,10 @@
-//! Which file is the configuration.
+//! The choice of the configuration file.
 
 use std::path::{Path, PathBuf};
 
 use super::AppDirs;
 
-/// The file that is read, and how it was chosen.
+/// The configuration file, and how it was chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfigSource {
     /// Named with `--config`: it must be there.

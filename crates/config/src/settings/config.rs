@@ -1,4 +1,4 @@
-//! What the configuration says, with defaults applied.
+//! The settings of the configuration, with defaults applied.
 
 use std::{
     io,
@@ -12,19 +12,19 @@ use narrows_model::{Expose, Limits, ServerSpec};
 use super::{ConfigError, SafetyConfig, StorageConfig, tables};
 use crate::{files::read_text, places::ConfigSource, syntax::Syntax};
 
-/// Everything that `narrows.toml` can say.
+/// The settings of a `narrows.toml`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Config {
-    /// The file that it came from, if there is one.
+    /// The file that was read, if there was one.
     pub path: Option<PathBuf>,
     /// The servers to use, in the order of the file.
     pub servers: Vec<ServerSpec>,
     /// Servers with `enabled = false`.
     pub disabled: Vec<ServerSpec>,
     pub defaults: Defaults,
-    /// Of one run.
+    /// The limits of a run.
     pub limits: Limits,
-    /// How much memory the large answers of all servers may take together.
+    /// The memory that large answers of all servers may take together.
     pub answer_bytes: Option<u64>,
     pub http: HttpSettings,
     pub discovery: DiscoveryConfig,
@@ -33,7 +33,7 @@ pub struct Config {
     pub analysis: AnalysisConfig,
 }
 
-/// What one analysis may use; what is not said is left to whoever runs it.
+/// The limits of one analysis; the code that runs it has defaults for those that are not set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AnalysisConfig {
     pub time: Option<Duration>,
@@ -42,25 +42,25 @@ pub struct AnalysisConfig {
     pub threads: Option<usize>,
 }
 
-/// What applies to servers that do not say otherwise.
+/// The defaults for servers without settings of their own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Defaults {
     pub expose: Expose,
     pub start_timeout: Duration,
     pub call_timeout: Duration,
     pub recover: bool,
-    /// Variables that all servers are given of the gateway's environment, beside the usual ones.
+    /// Environment variables of the gateway that all servers get, beside the usual ones.
     pub inherit_env: Vec<String>,
 }
 
-/// What is done to help programs be right.
+/// The features that help models to write correct programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiscoveryConfig {
-    /// Tools that were used after a search rank higher after the next one like it.
+    /// Whether tools that were used after a search rank higher in similar searches.
     pub learn: bool,
-    /// Results show what their tools return.
+    /// Whether the types of results are inferred from results, for tools that declare none.
     pub observe: bool,
-    /// Programs are checked before they run.
+    /// Whether programs are checked before they run.
     pub check: bool,
 }
 
@@ -82,32 +82,32 @@ impl Default for Defaults {
     }
 }
 
-/// How `narrows serve --http` is reached, and by whom.
+/// The settings of `narrows serve --http`: its address, and who may call it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HttpSettings {
     pub listen: SocketAddr,
-    /// Web pages that may call it.
+    /// The origins of web pages that may call the gateway.
     pub allowed_origins: Vec<String>,
-    /// Names under which it may be called, beside those of the loopback.
+    /// Host names under which it may be called, beside those of the loopback.
     pub allowed_hosts: Vec<String>,
-    /// Callers show one of these as a bearer token.
+    /// The keys, of which callers send one as a bearer token.
     pub keys: Vec<narrows_model::Template>,
-    /// Callers need no key. Only on the loopback.
+    /// Whether callers need no key. Only allowed on the loopback.
     pub no_key: bool,
     pub limits: HttpLimits,
 }
 
-/// How much of a gateway over HTTP clients can take, so that none takes all of it.
+/// The limits of a gateway over HTTP, so that no client can use all of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpLimits {
     /// Open connections; fewer if the process may open few files.
     pub max_connections: u32,
-    /// Of one address, or of one IPv6 network.
+    /// Open connections of one address, or of one IPv6 network.
     pub max_connections_per_address: u32,
     /// Sessions of clients that speak the older protocol.
     pub max_sessions: u32,
     pub max_sessions_per_key: u32,
-    /// How long a session lives in which nothing is under way.
+    /// How long an idle session is kept.
     pub session_idle: Duration,
 }
 
@@ -141,7 +141,7 @@ impl Default for HttpSettings {
 }
 
 impl Config {
-    /// Reads the chosen file. The user's own may be missing; one that was named may not.
+    /// Reads the chosen file. The user's own file may be missing; one that was named may not.
     pub fn load(source: &ConfigSource) -> Result<Self, ConfigError> {
         let path = source.path();
         match read_text(path) {
@@ -154,8 +154,8 @@ impl Config {
         }
     }
 
-    /// `path` is where the text came from: for messages, for what is relative to it, and to tell
-    /// JSON from TOML.
+    /// Parses a configuration. `path` is the file of the text: messages name it, relative paths start
+    /// from it, and its extension distinguishes JSON from TOML.
     pub fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
         let syntax = Self::syntax(text, path);
         let root = syntax.parse(text).map_err(|error| ConfigError::Malformed {
@@ -180,7 +180,7 @@ impl Config {
         }
     }
 
-    /// JSON is told by the name of the file, or by the brace that no TOML starts with.
+    /// Tells JSON from TOML by the name of the file, or by the brace with which no TOML starts.
     pub(crate) fn syntax(text: &str, path: &Path) -> Syntax {
         let extension = path.extension().and_then(|extension| extension.to_str());
         let text = text.trim_start_matches('\u{feff}').trim_start();
@@ -204,7 +204,7 @@ mod tests {
         Config::parse(text, Path::new("/etc/n/narrows.toml"))
     }
 
-    /// What is wrong, one line each.
+    /// Returns the mistakes in a configuration, one line each.
     fn mistakes(text: &str) -> Vec<String> {
         match parse(text) {
             Err(ConfigError::Invalid { problems, .. }) => {
@@ -428,7 +428,7 @@ memory = 3
         }
     }
 
-    /// Whatever is wrong around it, a value that may be a secret is not shown.
+    /// Values that may be secret are not shown, whatever is wrong around them.
     #[test]
     fn secrets_never_appear_in_errors() {
         for text in [
@@ -492,7 +492,7 @@ memory = 3
         let Connection::Http(http) = &remote.connection else { panic!() };
         assert_eq!(http.transport, HttpTransport::Http);
         assert_eq!(config.disabled[0].name, "old");
-        // By its content, whatever it is called.
+        // JSON is recognised by its content too, whatever the file is called.
         assert_eq!(parse(text).unwrap().servers.len(), 2);
         assert!(matches!(parse("{\"servers\": {}}"), Err(ConfigError::NoServers { .. })));
     }

@@ -1,4 +1,4 @@
-//! A server as it is written in the configuration, before defaults apply.
+//! The entry of a server in the configuration, before defaults apply.
 
 use std::{
     collections::BTreeMap,
@@ -13,9 +13,9 @@ use narrows_model::{
 use super::{Defaults, name};
 use crate::syntax::{Field, Problem, Section, UnknownKeys, key_path};
 
-/// A server that waits longer than this to start has failed.
+/// The longest start of a server that can be configured.
 pub(crate) const MAX_START_SECONDS: u32 = 600;
-/// A call that takes longer than this has failed.
+/// The longest call that can be configured.
 pub(crate) const MAX_CALL_SECONDS: u32 = 3600;
 
 pub(crate) const EXPOSE: [(&str, Expose); 4] = [
@@ -28,7 +28,7 @@ pub(crate) const EXPOSE: [(&str, Expose); 4] = [
 pub(crate) const TRANSPORTS: [(&str, HttpTransport); 3] =
     [("auto", HttpTransport::Auto), ("http", HttpTransport::Http), ("sse", HttpTransport::Sse)];
 
-/// What the user wrote for one server.
+/// The settings of one server that the user wrote.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerEntry {
     pub name: String,
@@ -55,7 +55,7 @@ impl ServerEntry {
         }
     }
 
-    /// The server as the gateway uses it.
+    /// Applies the defaults, and returns the server for the gateway.
     pub fn into_spec(self, defaults: &Defaults) -> ServerSpec {
         let mut connection = self.connection;
         if let Connection::Stdio(stdio) = &mut connection {
@@ -72,7 +72,7 @@ impl ServerEntry {
         }
     }
 
-    /// Reads `[servers.NAME]`. `directory` is what a relative `cwd` is relative to.
+    /// Reads `[servers.NAME]`. A relative `cwd` is relative to `directory`.
     pub(crate) fn read(
         field: &Field,
         directory: &Path,
@@ -100,12 +100,12 @@ impl ServerEntry {
     }
 }
 
-/// Keys of servers that are started, and of those that run elsewhere.
+/// The keys of servers that are started, and below those of servers that run elsewhere.
 const OF_COMMANDS: &[&str] = &["command", "args", "env", "inherit_env", "cwd"];
 const OF_URLS: &[&str] = &["url", "headers", "transport", "oauth"];
 
-/// All keys are asked for, so that they are known whichever kind of server it is. What is returned
-/// counts only if there was no problem.
+/// Reads the connection. The keys of both kinds of servers are read, so that none counts as unknown.
+/// The result is only valid if there was no problem.
 fn connection(section: &mut Section<'_>, directory: &Path) -> Connection {
     match (section.has("command"), section.has("url")) {
         (true, false) => refuse(section, OF_URLS),
@@ -135,7 +135,7 @@ fn connection(section: &mut Section<'_>, directory: &Path) -> Connection {
     if section.has("url") { Connection::Http(http) } else { Connection::Stdio(stdio) }
 }
 
-/// Keys that do not go with the others.
+/// Reports keys that belong to the other kind of server.
 fn refuse(section: &mut Section<'_>, names: &[&'static str]) {
     let (needed, has) = if names == OF_URLS { ("url", "command") } else { ("command", "url") };
     for name in names.iter().copied() {
@@ -148,7 +148,7 @@ fn refuse(section: &mut Section<'_>, names: &[&'static str]) {
     }
 }
 
-/// Environment variables of a server.
+/// Reads the environment variables of a server.
 pub(crate) fn variables(section: &mut Section<'_>) -> BTreeMap<String, Template> {
     let variables = section.map("env");
     if variables.keys().any(|name| name.is_empty() || name.contains(['=', '\0'])) {
@@ -157,7 +157,7 @@ pub(crate) fn variables(section: &mut Section<'_>) -> BTreeMap<String, Template>
     variables
 }
 
-/// Names of variables of the gateway's environment that a server is given.
+/// Reads the names of the gateway's environment variables that a server gets.
 pub(crate) fn inherited(section: &mut Section<'_>) -> Vec<String> {
     let names = section.strings("inherit_env");
     let is_name = |name: &String| {
@@ -174,7 +174,7 @@ pub(crate) fn inherited(section: &mut Section<'_>) -> Vec<String> {
     names
 }
 
-/// Headers of HTTP requests.
+/// Reads the headers of HTTP requests.
 pub(crate) fn headers(section: &mut Section<'_>) -> BTreeMap<String, Template> {
     let headers = section.map("headers");
     let token = |name: &str| {
@@ -192,7 +192,7 @@ pub(crate) fn headers(section: &mut Section<'_>) -> BTreeMap<String, Template> {
     headers
 }
 
-/// An address of a server. It may carry a key, so it is never shown.
+/// Reads the URL of a server. It may carry a key, so it is never shown.
 pub(crate) fn address(section: &mut Section<'_>, name: &'static str) -> Option<Template> {
     let url = section.template(name)?;
     let written = url.as_written();
@@ -200,7 +200,7 @@ pub(crate) fn address(section: &mut Section<'_>, name: &'static str) -> Option<T
     let known = ["http://", "https://"].iter().any(|scheme| {
         lower.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'))
     });
-    // What a variable stands for is looked at when the server is connected.
+    // The value of a variable is checked when the server is connected.
     if known || written.starts_with("${") {
         return Some(url);
     }

@@ -1,4 +1,4 @@
-//! Why a configuration cannot be used.
+//! The reasons for which a configuration cannot be used.
 
 use std::{fmt, io, path::PathBuf};
 
@@ -25,7 +25,7 @@ pub enum ConfigError {
     NoServers { path: PathBuf },
 }
 
-/// All problems of a file at once, so that they need not be found one by one.
+/// All problems of a file at once, so that the user need not find them one by one.
 struct ProblemReport<'a> {
     path: &'a PathBuf,
     problems: &'a [Problem],

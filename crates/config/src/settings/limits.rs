@@ -1,15 +1,15 @@
-//! The limits of programs, as `[limits]` and levels of isolation set them.
+//! The limits of programs in `[limits]` and in isolation levels.
 
 use narrows_model::{LimitSettings, LimitSpec, Limits};
 
 use crate::syntax::Section;
 
-/// Reads those limits that may stand in a table.
+/// Reads the limits of a table; `stands` tells which ones it may have.
 pub(super) fn read(section: &mut Section<'_>, stands: fn(&LimitSpec) -> bool) -> LimitSettings {
     let mut settings = LimitSettings::default();
     let mut last = ("", None);
     for limit in Limits::ALL.iter().filter(|limit| stands(limit)) {
-        // One key can set several.
+        // One key can set several limits.
         if limit.key != last.0 {
             last = (limit.key, section.count(limit.key, limit.range()));
         }
@@ -26,7 +26,7 @@ mod tests {
 
     use super::*;
 
-    /// All keys, as a table in Markdown.
+    /// Returns all keys as a table in Markdown.
     fn table() -> String {
         let mut table =
             "| key | counts | from | to | stands in |\n|---|---|---|---|---|\n".to_owned();

@@ -1,5 +1,5 @@
-//! What the configuration says, table by table. What is not said is left to whoever uses it, or has the
-//! default that the reference names.
+//! The settings of the configuration, table by table. A setting that is left out has the default that
+//! the reference names, which is applied here or by the code that uses it.
 
 mod config;
 mod entry;

@@ -1,12 +1,12 @@
-//! What a server may be called.
+//! The names that a server may have.
 
-/// Names longer than this do not fit into the names of tools that models accept.
+/// The length of a server's name. Longer ones do not fit into the names of tools that models accept.
 pub(crate) const MAX_LETTERS: usize = 64;
 
-/// Stands between the server and the tool in `mcp__server__tool`.
+/// The separator of server and tool in `mcp__server__tool`.
 const SEPARATOR: &str = "__";
 
-/// Says what is wrong with a name and what to do.
+/// Checks a name; the error says what is wrong with it and what to do.
 pub(crate) fn check(name: &str) -> Result<(), String> {
     match fault(name) {
         None => Ok(()),
@@ -35,7 +35,7 @@ fn is_allowed(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || "_.-".contains(letter)
 }
 
-/// The nearest valid name, which is the same one if it is valid.
+/// Returns the nearest valid name, which is the same one if it is valid.
 pub fn valid_name(name: &str) -> String {
     if fault(name).is_none() {
         return name.to_owned();

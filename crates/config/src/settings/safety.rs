@@ -1,5 +1,4 @@
-//! What the configuration says of safety: `[pii]`, `[policy]`, `[isolation]`, `[review]`,
-//! `[audit]`.
+//! The settings for safety: `[pii]`, `[policy]`, `[isolation]`, `[review]`, `[audit]`.
 
 use narrows_model::{LimitSpec, Limits, Template};
 use narrows_pii::{Custom, CustomPattern, Urls};
@@ -23,12 +22,12 @@ const URLS: [(&str, Urls); 2] = [("credentials", Urls::WithCredentials), ("all",
 const CONTENTS: [(&str, AuditedContents); 2] =
     [("hashes", AuditedContents::Hashes), ("protected", AuditedContents::Protected)];
 
-/// All of it, as it is written. What is not said is left to whoever keeps data in.
+/// The settings for safety. The engine has defaults for those that are not set.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SafetyConfig {
     pub pii: PiiConfig,
     pub policy: PolicySettings,
-    /// The isolation level of those who have none of their own.
+    /// The isolation level of callers without one of their own.
     pub level: Option<String>,
     pub levels: BTreeMap<String, LevelSettings>,
     pub review: ReviewConfig,
@@ -36,22 +35,22 @@ pub struct SafetyConfig {
     pub key: KeyPlace,
 }
 
-/// `[pii]`: which personal data is replaced by tokens, and where.
+/// `[pii]`: the personal data that tokens replace, and where.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PiiConfig {
     pub mode: Option<PiiMode>,
-    /// How long values are kept after they were last met.
+    /// How long the vault keeps a value after it last occurred.
     pub keep: Option<Duration>,
-    /// Whose telephone numbers have no prefix of a country.
+    /// The country of telephone numbers without an international prefix.
     pub region: Option<String>,
     pub urls: Option<Urls>,
     pub kinds: BTreeMap<String, KindConfig>,
     pub custom: Vec<Custom>,
-    /// The principals that may ask for values.
+    /// The principals that may ask for the values behind tokens.
     pub restorers: BTreeSet<String>,
 }
 
-/// Where tokens take the place of personal data.
+/// The extent to which tokens replace personal data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PiiMode {
     Boundary,
@@ -59,15 +58,15 @@ pub enum PiiMode {
     Off,
 }
 
-/// One kind of personal data.
+/// The settings of one kind of personal data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KindConfig {
     pub on: Option<bool>,
-    /// So many of its last characters stay as they are.
+    /// How many of its last characters stay as they are.
     pub keep_last: Option<usize>,
 }
 
-/// `[review]`: by the names of rules.
+/// `[review]`: the rules, modules and names that are allowed or denied.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReviewConfig {
     pub allow: BTreeSet<String>,
@@ -78,25 +77,25 @@ pub struct ReviewConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AuditConfig {
     pub contents: Option<AuditedContents>,
-    /// Older entries are removed.
+    /// The age at which entries are removed.
     pub age: Option<Duration>,
-    /// The oldest are removed while all are larger than this.
+    /// The size of all entries; above it, the oldest are removed.
     pub bytes: Option<u64>,
 }
 
-/// What the audit has of arguments and results.
+/// The form in which the audit log records arguments and results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AuditedContents {
     Hashes,
     Protected,
 }
 
-/// Where the vault's key is, beside the environment.
+/// The place of the vault's key, beside the environment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KeyPlace {
-    /// A file of the data directory, if neither this nor a command is named.
+    /// The key file; one in the data directory if neither this nor a command is set.
     pub file: Option<PathBuf>,
-    /// A program that prints it, such as the one of the system's keyring.
+    /// A program that prints the key, such as that of the system's keyring.
     pub command: Vec<Template>,
 }
 

@@ -1,6 +1,6 @@
 //! Servers in the JSON that most clients share: `"mcpServers": {"name": {"command": …}}`.
 //!
-//! Clients add keys of their own, so unknown ones are passed over.
+//! Clients add keys of their own, so unknown ones are ignored.
 
 use std::path::PathBuf;
 
@@ -9,8 +9,8 @@ use narrows_model::{Connection, HttpSpec, HttpTransport, OAuthSpec, StdioSpec};
 use super::entry;
 use crate::syntax::Section;
 
-/// How a server is reached, as a client wrote it: variables are in the client's syntax, and the
-/// working directory may be relative.
+/// Reads the connection of a server as a client wrote it: variables are in the client's syntax, and
+/// the working directory may be relative.
 pub(crate) fn connection(section: &mut Section<'_>) -> Option<Connection> {
     if section.has("command") {
         return Some(Connection::Stdio(StdioSpec {
@@ -21,7 +21,7 @@ pub(crate) fn connection(section: &mut Section<'_>) -> Option<Connection> {
             cwd: section.string("cwd").map(PathBuf::from),
         }));
     }
-    // Windsurf says serverUrl, and Gemini CLI httpUrl.
+    // Windsurf writes serverUrl, and Gemini CLI httpUrl.
     let Some(name) = ["url", "serverUrl", "httpUrl"].into_iter().find(|name| section.has(name))
     else {
         section.complain_here("has neither command nor url; add one of them");
@@ -36,7 +36,8 @@ pub(crate) fn connection(section: &mut Section<'_>) -> Option<Connection> {
     }))
 }
 
-/// `type` or `transport` in the spellings of the clients. What is not known is tried out.
+/// Reads `type` or `transport` in the spellings of the clients. An unknown one means that the gateway
+/// tries the transports.
 pub(crate) fn transport(section: &mut Section<'_>) -> HttpTransport {
     let kind = section.string("type").or_else(|| section.string("transport"));
     match kind.map(|kind| kind.to_ascii_lowercase().replace(['-', '_'], "")).as_deref() {
@@ -46,7 +47,7 @@ pub(crate) fn transport(section: &mut Section<'_>) -> HttpTransport {
     }
 }
 
-/// Whether the client has switched it off. Clients say `disabled` or `enabled`.
+/// Tells whether the client has switched the server off, with `disabled` or `enabled`.
 pub(crate) fn is_disabled(section: &mut Section<'_>) -> bool {
     section.boolean("disabled") == Some(true) || section.boolean("enabled") == Some(false)
 }

@@ -1,5 +1,4 @@
-//! What the configuration says of that which lasts: `[store]`, `[workspace]`, `[skills]`,
-//! `[sessions]`, `[agents]`.
+//! The settings for stored data: `[store]`, `[workspace]`, `[skills]`, `[sessions]`, `[agents]`.
 
 use std::time::Duration;
 
@@ -10,37 +9,37 @@ use crate::syntax::{Field, Problem, Section, UnknownKeys, key_path};
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const ACCESS: [(&str, Access); 2] = [("read", Access::Read), ("write", Access::Write)];
 
-/// Where things are kept, and for how long.
+/// The settings for stored data: where it is kept, and for how long.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StorageConfig {
-    /// A URL of PostgreSQL, or a file of SQLite; a file in the data directory if nothing is said.
+    /// A URL of PostgreSQL, or a file of SQLite; by default a file in the data directory.
     pub store: Option<Template>,
     pub output_age: Duration,
     pub output_bytes: u64,
     pub sessions: SessionsConfig,
-    /// Where skills are published to and searched for: a directory or a URL.
+    /// The registry of skills: a directory or a URL.
     pub registry: Option<String>,
     pub agents: Vec<AgentEntry>,
 }
 
-/// `[sessions]`; what is not said is left to whoever keeps them.
+/// `[sessions]`; the engine has defaults for settings that are left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SessionsConfig {
-    /// So many are in memory.
+    /// How many sessions are in memory.
     pub live: Option<usize>,
-    /// How long one stays there that nobody uses.
+    /// How long an unused session stays in memory.
     pub idle: Option<Duration>,
-    /// Of all of them that nobody uses.
+    /// The memory of all unused sessions together.
     pub memory_bytes: Option<u64>,
-    /// Those that nobody used for so long are forgotten.
+    /// The time after which an unused session is deleted.
     pub age: Option<Duration>,
 }
 
-/// An agent that has a name of its own.
+/// An agent with a name of its own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentEntry {
     pub principal: Principal,
-    /// What it shows over HTTP.
+    /// The key that it sends over HTTP.
     pub key: Option<Template>,
     /// The isolation level of its programs.
     pub isolation: Option<String>,
@@ -95,7 +94,7 @@ impl StorageConfig {
 }
 
 impl AgentEntry {
-    /// One entry of `[agents]`.
+    /// Reads an entry of `[agents]`.
     pub(crate) fn read(field: &Field, problems: &mut Vec<Problem>) -> Option<Self> {
         let path = key_path("agents", &field.name);
         if !is_plain_name(&field.name) {

@@ -1,5 +1,5 @@
 //! Reads the tables of a configuration: `[servers]`, `[defaults]`, `[limits]`, `[http]`,
-//! `[discovery]`, `[analysis]`; those of what lasts are in `keeping`, those of safety in `safety`.
+//! `[discovery]`, `[analysis]`; those for stored data are in `storage`, those for safety in `safety`.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -21,7 +21,7 @@ use crate::syntax::{Field, Node, Position, Problem, Section, UnknownKeys, key_pa
 
 const START: Position = Position { line: 1, column: 1 };
 
-/// Our own format. What is wrong goes to `problems`, and the rest is read on.
+/// Reads the format of Narrows. Mistakes are added to `problems`, and reading goes on.
 pub(crate) fn read_toml(root: &Node, directory: &Path, problems: &mut Vec<Problem>) -> Config {
     let mut config = Config::default();
     let mut entries = Vec::new();
@@ -34,7 +34,7 @@ pub(crate) fn read_toml(root: &Node, directory: &Path, problems: &mut Vec<Proble
         config.analysis = analysis(&mut file);
         config.keeping = StorageConfig::read(&mut file);
         config.safety = SafetyConfig::read(&mut file, directory);
-        // Known, and tables; their entries are read below.
+        // This marks both tables as known; their entries are read below.
         file.section("servers");
         file.section("agents");
         file.finish();
@@ -47,7 +47,7 @@ pub(crate) fn read_toml(root: &Node, directory: &Path, problems: &mut Vec<Proble
     config.with(entries)
 }
 
-/// A client's `mcpServers`. Only the servers count; the other settings are not ours.
+/// Reads the `mcpServers` of a client's file, and ignores its other settings.
 pub(crate) fn read_json(root: &Node, directory: &Path, problems: &mut Vec<Problem>) -> Config {
     let mut entries: Vec<ServerEntry> = Vec::new();
     if let Some(mut file) =
@@ -57,7 +57,7 @@ pub(crate) fn read_json(root: &Node, directory: &Path, problems: &mut Vec<Proble
     }
     for field in fields_of(root, "mcpServers") {
         let path = key_path("mcpServers", &field.name);
-        // Clients accept any name.
+        // Clients accept any name, so it is made valid.
         let name = valid_name(&field.name);
         if entries.iter().any(|known| known.name == name) {
             let message = format!("would be called {name} here, as another one is; rename it");
@@ -218,7 +218,8 @@ fn listen(section: &mut Section<'_>) -> Option<SocketAddr> {
     address
 }
 
-/// `scheme://host` or `scheme://host:port`. `*` would let any web page use the gateway.
+/// Tells whether a text is an origin: `scheme://host` or `scheme://host:port`. `*` is refused, because
+/// it would let any web page use the gateway.
 fn is_origin(origin: &str) -> bool {
     let rest = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
     rest.is_some_and(is_host)

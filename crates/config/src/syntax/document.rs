@@ -1,4 +1,4 @@
-//! From text in TOML or JSON to a tree of nodes.
+//! Parses TOML or JSON to a tree of nodes.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use toml_edit::{Document, Item, TableLike};
 
 use super::{Field, Node, Position, Value};
 
-/// A way of writing configurations.
+/// The syntax of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Syntax {
     Toml,
@@ -15,8 +15,7 @@ pub enum Syntax {
     Json,
 }
 
-/// Text that does not follow its syntax. It says where, and never shows the line itself, which
-/// may hold a secret.
+/// A syntax error. It tells the place, and never shows the line itself, which may hold a secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {}, column {}: {reason}", at.line, at.column)]
 pub struct SyntaxError {
@@ -25,7 +24,7 @@ pub struct SyntaxError {
 }
 
 impl Syntax {
-    /// Returns its name, for people.
+    /// Returns the name for people.
     pub fn name(self) -> &'static str {
         match self {
             Self::Toml => "TOML",
@@ -34,7 +33,7 @@ impl Syntax {
     }
 
     pub(crate) fn parse(self, text: &str) -> Result<Node, SyntaxError> {
-        // An editor on Windows may have put a byte order mark before it.
+        // Editors on Windows may write a byte order mark before the text.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         match self {
             Self::Toml => parse_toml(text),
@@ -42,7 +41,7 @@ impl Syntax {
         }
     }
 
-    /// What JSON with comments may have, and nothing that only JSON5 has.
+    /// Returns the options for JSON with comments, without extensions that only JSON5 has.
     pub(crate) fn json_options() -> ParseOptions {
         ParseOptions {
             allow_comments: true,
@@ -59,7 +58,7 @@ impl Syntax {
     }
 }
 
-/// Finds the line of a byte.
+/// An index of lines, which finds the position of a byte.
 struct Lines<'a> {
     text: &'a str,
     starts: Vec<usize>,
@@ -74,8 +73,8 @@ impl<'a> Lines<'a> {
     fn position(&self, byte: usize) -> Position {
         let line = self.starts.partition_point(|start| *start <= byte);
         let start = self.starts.get(line.saturating_sub(1)).copied().unwrap_or(0);
-        // Files without line breaks exist, and counting letters from their start for every value
-        // would take for ever. Nobody counts that far by eye.
+        // In a file without line breaks, counting characters from the start for every value would take
+        // forever, and nobody needs an exact column that far.
         let column = match self.text.get(start..byte) {
             Some(before) if before.len() < 1000 => before.chars().count(),
             _ => byte - start,
@@ -88,7 +87,7 @@ fn parse_toml(text: &str) -> Result<Node, SyntaxError> {
     let lines = Lines::new(text);
     let document = Document::parse(text).map_err(|error| SyntaxError {
         at: lines.position(error.span().map_or(0, |span| span.start)),
-        // Only descriptions of the grammar; `Display` would show the line.
+        // The message describes only the grammar; `Display` would show the line.
         reason: error.message().lines().collect::<Vec<_>>().join(", "),
     })?;
     let start = Position { line: 1, column: 1 };
@@ -104,7 +103,7 @@ fn toml_table(table: &dyn TableLike, above: Position, lines: &Lines<'_>) -> Valu
     Value::Table(fields.collect())
 }
 
-/// `above` is where the name stands, for tables that have no place of their own.
+/// Converts an item. `above` is the position of its name, for tables without one of their own.
 fn toml_item(item: &Item, above: Position, lines: &Lines<'_>) -> Node {
     let at = item.span().map_or(above, |span| lines.position(span.start));
     let value = match item {
@@ -144,7 +143,7 @@ fn parse_json(text: &str) -> Result<Node, SyntaxError> {
     })?;
     match parsed.value {
         Some(value) => Ok(json_value(&value, &lines)),
-        // Clients make empty files.
+        // Clients create empty files.
         None => Ok(Node { at: Position { line: 1, column: 1 }, value: Value::Table(Vec::new()) }),
     }
 }
@@ -157,7 +156,7 @@ fn json_value(value: &ast::Value<'_>, lines: &Lines<'_>) -> Node {
         ast::Value::StringLit(literal) => Value::String(literal.value.clone().into_owned()),
         ast::Value::NumberLit(literal) => match literal.value.parse::<i64>() {
             Ok(number) => Value::Integer(number),
-            // What is out of range becomes infinite, which no setting accepts.
+            // A number out of range becomes infinite, which no setting accepts.
             Err(_) => Value::Float(literal.value.parse().unwrap_or(f64::INFINITY)),
         },
         ast::Value::Array(array) => {
@@ -171,7 +170,7 @@ fn json_value(value: &ast::Value<'_>, lines: &Lines<'_>) -> Node {
                 let at = lines.position(property.range.start);
                 let node = json_value(&property.value, lines);
                 let field = Field { name: name.to_owned(), at, node };
-                // Of names that occur twice the last one counts, as in every JSON parser.
+                // If a name occurs twice, the last one counts, as in every JSON parser.
                 match known.insert(name, fields.len()) {
                     Some(index) => {
                         known.insert(name, index);

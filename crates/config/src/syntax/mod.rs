@@ -1,5 +1,5 @@
-//! From text to a tree of nodes that know their line, and from the tree to what a table says: whoever
-//! reads one collects what is wrong in it.
+//! Parses text to a tree of nodes that know their line, and reads tables of that tree. Problems are
+//! collected, so that a user sees all of them at once.
 
 mod document;
 mod node;

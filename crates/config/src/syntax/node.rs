@@ -1,15 +1,15 @@
-//! A document of any syntax as a tree whose parts know where they stand.
+//! A document of any syntax as a tree whose nodes know their position.
 
 use std::fmt;
 
-/// A place in a file, counted from one.
+/// A position in a file, counted from one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     pub line: usize,
     pub column: usize,
 }
 
-/// A value and where it stands.
+/// A value with its position.
 #[derive(Clone)]
 pub(crate) struct Node {
     pub(crate) at: Position,
@@ -23,18 +23,18 @@ pub(crate) enum Value {
     Integer(i64),
     Float(f64),
     String(String),
-    /// Only TOML has dates, and nothing here wants one.
+    /// A date of TOML, which no setting accepts.
     Date,
     Array(Vec<Node>),
-    /// In the order of the file, each name once.
+    /// The fields in the order of the file, each name once.
     Table(Vec<Field>),
 }
 
-/// A name and its value.
+/// A field of a table: a name and its value.
 #[derive(Clone)]
 pub(crate) struct Field {
     pub(crate) name: String,
-    /// Where the name stands.
+    /// The position of the name.
     pub(crate) at: Position,
     pub(crate) node: Node,
 }
@@ -52,7 +52,7 @@ impl Node {
         Some(&field.node)
     }
 
-    /// What is found when one name after the other is followed.
+    /// Returns the node at a path of names.
     pub(crate) fn at_path(&self, path: &[String]) -> Option<&Node> {
         path.iter().try_fold(self, |node, name| node.get(name))
     }
@@ -64,7 +64,7 @@ impl Node {
         }
     }
 
-    /// The value as JSON has it.
+    /// Converts the value to JSON.
     pub(crate) fn to_json(&self) -> serde_json::Value {
         match &self.value {
             Value::Null | Value::Date => serde_json::Value::Null,
@@ -87,7 +87,7 @@ impl Node {
         }
     }
 
-    /// What kind of thing it is, for messages. The value itself may be a secret.
+    /// Returns the kind of the value, for messages. The value itself may be a secret.
     pub(crate) fn kind(&self) -> &'static str {
         match &self.value {
             Value::Null => "null",
@@ -100,7 +100,7 @@ impl Node {
         }
     }
 
-    /// The same value without places, to compare documents by.
+    /// Returns the value without positions, to compare documents.
     pub(crate) fn plain(&self) -> serde_json::Value {
         match &self.value {
             Value::Null => serde_json::Value::Null,
@@ -117,7 +117,7 @@ impl Node {
     }
 }
 
-/// Only the kind: what a configuration holds is not for logs.
+/// Shows only the kind: the values of a configuration must not get into logs.
 impl fmt::Debug for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} in line {}", self.kind(), self.at.line)

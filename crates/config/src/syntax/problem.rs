@@ -1,16 +1,17 @@
-//! One thing that is wrong in a configuration.
+//! A problem in a configuration.
 
 use std::fmt;
 
 use super::Position;
 
-/// What is wrong, where, and what to do. It names keys and never shows what may be a secret.
+/// A problem, with its position and what to do. It names keys, and never shows values that may be
+/// secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     pub at: Position,
     /// The path of the key, such as `servers.github.args`.
     pub key: String,
-    /// Goes on after the key: "must be a string, not a number".
+    /// The end of a sentence that begins with the key: "must be a string, not a number".
     pub message: String,
 }
 
@@ -20,7 +21,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A key below another, with quotes where TOML needs them.
+/// Returns the path of a key below another, with quotes where TOML needs them.
 pub(crate) fn key_path(above: &str, name: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
     let name = if !name.is_empty() && name.chars().all(plain) {

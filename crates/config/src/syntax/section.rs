@@ -1,4 +1,4 @@
-//! Reads one table of a configuration and collects what is wrong in it.
+//! Reads one table of a configuration and collects the problems in it.
 
 use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
@@ -7,17 +7,17 @@ use narrows_model::nearest;
 
 use super::{Field, Node, Position, Problem, Value, key_path};
 
-/// How much of the unexpected is accepted.
+/// The treatment of unknown keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnknownKeys {
-    /// Our own format: unknown keys are mistakes.
+    /// For the format of Narrows: unknown keys are mistakes.
     Strict,
-    /// The format of other programs, which have keys of their own: those are passed over, `null`
-    /// and `""` are the same as nothing, and numbers are accepted as values of environment variables.
+    /// For the formats of other programs: unknown keys are ignored, `null` and `""` mean no value, and
+    /// numbers are accepted as values of environment variables.
     Lenient,
 }
 
-/// A table that is being read. What is asked for is known, and what remains is not.
+/// A table that is being read. Every key that is read counts as known, and the others as unknown.
 pub(crate) struct Section<'a> {
     fields: &'a [Field],
     path: String,
@@ -28,7 +28,8 @@ pub(crate) struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    /// `at` is where the table's name stands. Nothing if it is no table, which is a problem then.
+    /// Opens a table; `at` is the position of its name. None if the node is not a table, which is
+    /// reported as a problem.
     pub(crate) fn open(
         node: &'a Node,
         path: String,
@@ -46,7 +47,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// A table inside this one.
+    /// Opens a table inside this one.
     pub(crate) fn section(&mut self, name: &'static str) -> Option<Section<'_>> {
         let field = self.take(name)?;
         let path = key_path(&self.path, name);
@@ -70,7 +71,7 @@ impl<'a> Section<'a> {
         (!nothing).then_some(field)
     }
 
-    /// Text that is not empty.
+    /// Reads a text that is not empty.
     pub(crate) fn string(&mut self, name: &'static str) -> Option<String> {
         let field = self.take(name)?;
         match &field.node.value {
@@ -91,7 +92,7 @@ impl<'a> Section<'a> {
         self.string(name).map(Template::new)
     }
 
-    /// One without which the table means nothing.
+    /// Reads a required text, and reports it if it is missing.
     pub(crate) fn needed(&mut self, name: &'static str) -> Option<Template> {
         let before = self.problems.len();
         let template = self.template(name);
@@ -124,7 +125,7 @@ impl<'a> Section<'a> {
         self.strings(name).into_iter().map(Template::new).collect()
     }
 
-    /// Names with strings, such as environment variables.
+    /// Reads a table of strings, such as environment variables.
     pub(crate) fn map(&mut self, name: &'static str) -> BTreeMap<String, Template> {
         let Some(field) = self.take(name) else { return BTreeMap::new() };
         let Some(entries) = field.node.fields() else {
@@ -151,7 +152,7 @@ impl<'a> Section<'a> {
         map
     }
 
-    /// Each table of an array of tables: `[[policy.rules]]`.
+    /// Reads each table of an array of tables: `[[policy.rules]]`.
     pub(crate) fn each(&mut self, name: &'static str, mut read: impl FnMut(&mut Section<'_>)) {
         let Some(field) = self.take(name) else { return };
         let Value::Array(items) = &field.node.value else {
@@ -167,7 +168,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Each table of a table of tables, with its name: `[isolation.levels.NAME]`.
+    /// Reads each table of a table of tables, with its name: `[isolation.levels.NAME]`.
     pub(crate) fn entries(
         &mut self,
         name: &'static str,
@@ -187,7 +188,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The name of a table in an array; without one it is a mistake.
+    /// Reads the required name of a table in an array.
     pub(crate) fn named(&mut self) -> Option<String> {
         if !self.has("name") {
             self.complain("name", "is missing; it is told to whoever the rule stops");
@@ -195,7 +196,7 @@ impl<'a> Section<'a> {
         self.string("name")
     }
 
-    /// Names with whole numbers.
+    /// Reads a table of whole numbers.
     pub(crate) fn counts(
         &mut self,
         name: &'static str,
@@ -217,7 +218,7 @@ impl<'a> Section<'a> {
         counts
     }
 
-    /// Names with values of any kind.
+    /// Reads a table of values of any kind.
     pub(crate) fn values(&mut self, name: &'static str) -> BTreeMap<String, serde_json::Value> {
         let Some(field) = self.take(name) else { return BTreeMap::new() };
         let Some(entries) = field.node.fields() else {
@@ -236,7 +237,7 @@ impl<'a> Section<'a> {
         value
     }
 
-    /// A number of seconds above zero and up to `max`.
+    /// Reads a number of seconds above zero and up to `max`.
     pub(crate) fn seconds(&mut self, name: &'static str, max: u32) -> Option<Duration> {
         let expected = format!("a number of seconds above 0 and up to {max}");
         let number = self.number(name, &expected)?;
@@ -249,7 +250,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// A number that is not a fraction.
+    /// Reads a whole number in a range.
     pub(crate) fn count(&mut self, name: &'static str, range: RangeInclusive<u32>) -> Option<u32> {
         let expected = format!("a whole number from {} to {}", range.start(), range.end());
         let number = self.number(name, &expected)?;
@@ -274,7 +275,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// One word of a few. The word is shown: it is never a secret.
+    /// Reads one of a few words. A wrong word is shown in the message, because it is never a secret.
     pub(crate) fn choice<T: Copy>(
         &mut self,
         name: &'static str,
@@ -295,13 +296,13 @@ impl<'a> Section<'a> {
         choice.map(|(_, value)| *value)
     }
 
-    /// A problem of this table as a whole.
+    /// Reports a problem of this table as a whole.
     pub(crate) fn complain_here(&mut self, message: impl Into<String>) {
         let key = if self.path.is_empty() { "the file".to_owned() } else { self.path.clone() };
         self.problems.push(Problem { at: self.at, key, message: message.into() });
     }
 
-    /// A problem of one of its keys.
+    /// Reports a problem of one key.
     pub(crate) fn complain(&mut self, name: &str, message: impl Into<String>) {
         let field = self.fields.iter().find(|field| field.name == name);
         let at = field.map_or(self.at, |field| field.at);
@@ -313,7 +314,7 @@ impl<'a> Section<'a> {
         self.problems.push(Problem { at, key, message: message.into() });
     }
 
-    /// Ends the reading: what was never asked for is unknown.
+    /// Finishes reading, and reports all keys that were never read as unknown.
     pub(crate) fn finish(self) {
         if self.manner == UnknownKeys::Lenient {
             return;

@@ -13,6 +13,7 @@
 //! | `run_guard` | one run, or one call: what it may do, what it has read, what the audit records of it |
 //! | `returned_values` | recognises values that tools were given when they come back |
 //! | `left_tokens` | tokens that could not be replaced by their values, reported once |
+//! | `audit_span` | the audit entry of an action in progress, also if it is cancelled |
 //! | `confirm` | asks a person to approve a call |
 //! | `questions` | asks about several calls of a run in one question |
 //! | `question`, `shown` | the form that the person reads, and how arguments are shown in it |

@@ -315,7 +315,7 @@ fn the_audit_shows_who_did_what_and_that_it_is_whole() {
     let runs = search(&["--action", "run", "--agent", "bob"]);
     assert_eq!(
         runs.iter().map(|run| of(run)[4].clone()).collect::<Vec<_>>(),
-        ["failed", "success"]
+        ["failed", "ok"]
     );
     let runs = search(&["--action", "run", "--agent", "ada"]);
     assert_eq!(runs[0]["details"]["session"], "s");

@@ -11,7 +11,8 @@ use crate::{
 
 const MAX_LEN: usize = 160;
 
-/// Under `address` or `street`, if it has a number and a name and is no other address.
+/// Returns the value under `address` or `street`, if it has a number and a name and is no other
+/// address.
 pub(super) fn by_label(labelled: &Labelled<'_>) -> Option<Range<usize>> {
     let around = labelled.around;
     let other = Cues::EMAIL | Cues::PLAIN | Cues::COUNT | Cues::PASSWORD | Cues::SECRET;
@@ -42,7 +43,8 @@ fn is_street(value: &str) -> bool {
     (6..=MAX_LEN).contains(&value.len()) && has_number && has_name && plain && value.contains(' ')
 }
 
-/// `221 Baker Street, Springfield, IL 62701`: a number, capitalised words, and a word for a street.
+/// Finds addresses like `221 Baker Street, Springfield, IL 62701`: a number, capitalised words, and a
+/// word for a street.
 pub(super) fn by_word(text: &Text<'_>, hit: &Hit, cues: Cues, found: &mut Sink<'_>) {
     if !cues.any(Cues::STREET) || !text.bytes[hit.start].is_ascii_uppercase() {
         return;
@@ -60,7 +62,7 @@ pub(super) fn by_word(text: &Text<'_>, hit: &Hit, cues: Cues, found: &mut Sink<'
     }
 }
 
-/// Where the house number stands that begins the name of this street, one to four words before.
+/// Returns where the house number stands that begins the name of this street, one to four words before.
 fn house_number(text: &str, suffix: usize) -> Option<usize> {
     let mut at = suffix;
     for count in 0..5 {
@@ -87,7 +89,7 @@ fn house_number(text: &str, suffix: usize) -> Option<usize> {
     None
 }
 
-/// The end of what follows a street: flat, town, state and code.
+/// Returns the end of what follows a street: flat, town, state and code.
 fn place_end(text: &str, from: usize) -> usize {
     let mut end = from;
     let rest = &text[from..];
@@ -111,7 +113,7 @@ fn place_end(text: &str, from: usize) -> usize {
     end
 }
 
-/// How much of a part between commas belongs to an address: capitalised words and numbers.
+/// Returns how much of a part between commas belongs to an address: capitalised words and numbers.
 fn part_length(part: &str) -> usize {
     let mut length = 0;
     for (count, word) in part.trim_start_matches(' ').split(' ').enumerate() {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::cluster::{Cluster, Gap};
 
-/// What stands around a number says of cards.
+/// The surroundings of a number, by what they say about cards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Near {
     /// A word such as `card`: any number from 12 to 19 digits with a good check digit is one.
@@ -18,7 +18,7 @@ pub(super) enum Near {
     Things,
 }
 
-/// The card number that the cluster begins with.
+/// Returns the card number that the cluster begins with.
 pub(super) fn find(
     cluster: &Cluster,
     near: Near,
@@ -49,7 +49,8 @@ pub(super) fn find(
     })
 }
 
-/// Lists of small numbers are no cards: groups have three digits or more, or one each.
+/// Tells whether the groups have three digits or more, or one each: lists of small numbers are no
+/// cards.
 fn is_grouped_like_a_card(cluster: &Cluster, count: usize) -> bool {
     let all_but_last = 0..count - 1;
     all_but_last.clone().all(|place| cluster.group_length(place) >= 3)
@@ -73,7 +74,7 @@ pub(super) fn luhn(digits: &[u8]) -> bool {
     sum.is_multiple_of(10)
 }
 
-/// Whether an issuer gives out numbers that begin like this and are so long.
+/// Tells whether an issuer gives out numbers that begin like this and are so long.
 fn is_issued(digits: &[u8]) -> bool {
     let head = digits[..4].iter().fold(0_u32, |sum, digit| sum * 10 + u32::from(*digit));
     let length = digits.len();

@@ -5,7 +5,7 @@ use std::ops::Range;
 const MAX_GROUPS: usize = 20;
 const MAX_DIGITS: usize = 24;
 
-/// What stands between two groups.
+/// The separator between two groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Gap {
     Space,
@@ -33,8 +33,8 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    /// The cluster whose first digit is at `at`. None if it begins with more digits than any
-    /// number has that we look for.
+    /// Reads the cluster whose first digit is at `at`. Returns `None` if it begins with more digits
+    /// than any number has that we look for.
     pub(super) fn read(bytes: &[u8], at: usize) -> Option<Self> {
         let mut cluster = Self {
             start: at,
@@ -73,7 +73,7 @@ impl Cluster {
         Some(cluster)
     }
 
-    /// A `+` or parenthesis before the first digit.
+    /// Reads a `+` or parenthesis before the first digit.
     fn read_sign(&mut self, bytes: &[u8]) {
         if self.start > 0 && bytes[self.start - 1] == b'(' {
             self.start -= 1;
@@ -89,7 +89,7 @@ impl Cluster {
         }
     }
 
-    /// The parenthesis belongs to the number only if it closes inside of it.
+    /// Drops a parenthesis that does not close inside of the number: it does not belong to it.
     fn drop_open_paren(&mut self, bytes: &[u8]) {
         let closes = bytes[self.start..self.end(self.groups)].contains(&b')');
         if bytes[self.start] == b'(' && !closes {
@@ -106,7 +106,7 @@ impl Cluster {
         self.groups
     }
 
-    /// Where the first `count` groups end.
+    /// Returns where the first `count` groups end.
     pub(super) fn end(&self, count: usize) -> usize {
         self.bounds[count.max(1) - 1].1
     }
@@ -119,12 +119,12 @@ impl Cluster {
         self.bounds[place].1 - self.bounds[place].0
     }
 
-    /// The digits of the first `count` groups, as numbers.
+    /// Returns the digits of the first `count` groups, as numbers.
     pub(super) fn digits(&self, count: usize) -> &[u8] {
         &self.digits[..self.totals[count.max(1) - 1]]
     }
 
-    /// What stands between the first `count` groups.
+    /// Returns what stands between the first `count` groups.
     pub(super) fn gaps(&self, count: usize) -> &[Gap] {
         &self.gaps[..count.max(1) - 1]
     }
@@ -135,7 +135,7 @@ impl Cluster {
     }
 }
 
-/// What stands before the next digit, if it may be inside of a number, and its width.
+/// Reads what stands before the next digit, if it may be inside of a number, and its width.
 pub(super) fn read_gap(bytes: &[u8]) -> Option<(Gap, usize)> {
     let mut width = 0;
     let mut gap = None;

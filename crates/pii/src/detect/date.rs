@@ -7,7 +7,7 @@ use crate::{
     lexicon::{Cues, Word},
 };
 
-/// The end of the date that starts here, in digits: `1980-03-05`, `3/5/1980`, `05.03.80`.
+/// Returns the end of the date that starts here, in digits: `1980-03-05`, `3/5/1980`, `05.03.80`.
 pub(super) fn at(bytes: &[u8], start: usize) -> Option<usize> {
     let (first, first_length, mut at) = number(bytes, start)?;
     let sign = *bytes.get(at)?;
@@ -34,7 +34,7 @@ pub(super) fn at(bytes: &[u8], start: usize) -> Option<usize> {
     (good && !goes_on).then_some(end)
 }
 
-/// `19800305`, or with the year last.
+/// Tells whether digits are a date like `19800305`, or with the year last.
 pub(super) fn is_compact(digits: &[u8]) -> bool {
     let number =
         |range: Range<usize>| digits[range].iter().fold(0, |sum, d| sum * 10 + u32::from(*d));
@@ -46,7 +46,7 @@ pub(super) fn is_compact(digits: &[u8]) -> bool {
             || is_date(number(4..8), number(0..2), number(2..4)))
 }
 
-/// A date of birth with the name of its month, and its day or year at `mark`: `5 March 1980`,
+/// Returns a date of birth with the name of its month, and its day or year at `mark`: `5 March 1980`,
 /// `March 5th, 1980`, `1980 March 5`.
 pub(super) fn with_month(text: &Text<'_>, mark: usize) -> Option<Range<usize>> {
     let bytes = text.bytes;
@@ -71,7 +71,7 @@ pub(super) fn with_month(text: &Text<'_>, mark: usize) -> Option<Range<usize>> {
     right.then_some(start..end)
 }
 
-/// The end of the month that starts here.
+/// Returns the end of the month that starts here.
 fn month_from(text: &Text<'_>, start: usize) -> Option<usize> {
     let hit = text.hits.get(text.hits.partition_point(|hit| hit.start < start))?;
     let is_month = matches!(hit.word, Word::Cue(cues) if cues.any(Cues::MONTH));
@@ -83,12 +83,13 @@ fn ordinal(bytes: &[u8]) -> usize {
     known.iter().find(|ending| bytes.starts_with(ending)).map_or(0, |ending| ending.len())
 }
 
-/// Spaces and what else stands between the parts of a date.
+/// Counts spaces and what else stands between the parts of a date.
 fn spaces(bytes: &[u8]) -> usize {
     bytes.iter().take(3).take_while(|b| b" ,.-".contains(b)).count()
 }
 
-/// The number of at most four digits that starts here, how many they are, and where it ends.
+/// Reads the number of at most four digits that starts here: its value, how many digits it has, and
+/// where it ends.
 fn number(bytes: &[u8], start: usize) -> Option<(u32, usize, usize)> {
     let length = bytes.get(start..)?.iter().take(5).take_while(|b| b.is_ascii_digit()).count();
     let value =

@@ -8,14 +8,14 @@ use crate::context::is_after_escape;
 const MAX_LOCAL_LEN: usize = 64;
 const MAX_DOMAIN_LEN: usize = 253;
 
-/// What follows an `@` and a dot in names of files, units and packages, not of mail servers.
+/// Words that follow an `@` and a dot in names of files, units and packages, not of mail servers.
 #[rustfmt::skip]
 const NOT_TOP_LEVEL: [&str; 30] = [
     "png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "mp4", "webm", "pdf", "js", "mjs", "cjs", "ts", "tsx", "jsx", "css", "json", "html", "xml",
     "yml", "yaml", "toml", "lock", "txt", "csv", "gz", "tgz", "service", "timer",
 ];
 
-/// What documentation writes where an address goes.
+/// Addresses that documentation writes where one goes.
 const PLACEHOLDERS: [(&str, &str); 6] = [
     ("name", "domain.com"),
     ("user", "domain.com"),
@@ -25,7 +25,7 @@ const PLACEHOLDERS: [(&str, &str); 6] = [
     ("user", "company.com"),
 ];
 
-/// The address around an `@` (or what stands for it), which is at `at..after`.
+/// Returns the address around an `@` (or what stands for it), which is at `at..after`.
 pub(super) fn around(text: &str, at: usize, after: usize) -> Option<Range<usize>> {
     let mut start = at;
     for (place, c) in text[..at].char_indices().rev().take(MAX_LOCAL_LEN) {
@@ -49,7 +49,7 @@ pub(super) fn around(text: &str, at: usize, after: usize) -> Option<Range<usize>
     (!is_repository && !is_placeholder).then_some(start..end)
 }
 
-/// The end of the domain that starts here: labels with dots, the last one a word.
+/// Returns the end of the domain that starts here: labels with dots, the last one a word.
 fn domain_end(text: &str, start: usize) -> Option<usize> {
     let mut end = start;
     let mut label = start;

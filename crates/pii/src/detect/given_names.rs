@@ -1,13 +1,13 @@
 //! Common given names: under a bare `name` they tell a person from a product.
 
-/// Whether this is one of the common given names of many countries.
+/// Tells whether this is one of the common given names of many countries.
 pub(super) fn is_given_name(word: &str) -> bool {
     GIVEN_NAMES
         .binary_search_by(|name| name.bytes().cmp(word.bytes().map(|b| b.to_ascii_lowercase())))
         .is_ok()
 }
 
-/// In order.
+/// In order, for a binary search.
 #[rustfmt::skip]
 const GIVEN_NAMES: &[&str] = &[
     "aaron", "abdul", "abdullah", "abigail", "ada", "adam", "adrian", "agnes", "ahmed", "aisha", "alan", "albert", "alejandro", "alex", "alexander",

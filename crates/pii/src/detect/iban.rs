@@ -15,7 +15,7 @@ const LENGTHS: &[(&[u8; 2], usize)] = &[
     (b"VA", 22), (b"VG", 24), (b"XK", 20), (b"YE", 30),
 ];
 
-/// The account number that starts here, in any grouping by spaces or dashes.
+/// Returns the account number that starts here, in any grouping by spaces or dashes.
 pub(super) fn at(bytes: &[u8], start: usize) -> Option<Range<usize>> {
     let head = bytes.get(start..start + 4)?;
     if !(head[..2].iter().all(u8::is_ascii_alphabetic) && head[2..].iter().all(u8::is_ascii_digit))

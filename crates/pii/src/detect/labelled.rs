@@ -79,7 +79,7 @@ fn judge(text: &Text<'_>, labelled: &Labelled<'_>, found: &mut Sink<'_>) {
     }
 }
 
-/// The value after the label that this word is in, and where the label ends.
+/// Returns the value after the label that this word is in, and where the label ends.
 fn after_label<'t>(text: &Text<'t>, hit: &Hit) -> Option<(usize, Labelled<'t>)> {
     let bytes = text.bytes;
     let in_label = |b: &u8| b.is_ascii_alphanumeric() || b"_-.".contains(b);
@@ -113,7 +113,8 @@ fn after_label<'t>(text: &Text<'t>, hit: &Hit) -> Option<(usize, Labelled<'t>)> 
     Some((label_end, Labelled { text: text.str, range, around, quoted, keyed }))
 }
 
-/// How long a quoted value is. Without its end it is none: it is cut off, or there was no quote.
+/// Returns how long a quoted value is. Without its closing quote it is none: it is cut off, or there
+/// was no quote.
 fn quoted_length(line: &[u8], quote: u8, escaped: bool) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -154,20 +155,22 @@ fn is_secret(labelled: &Labelled<'_>) -> bool {
         && drawn(15, 3.0)
 }
 
-/// Under a key anything but a common word may be one; elsewhere it takes a digit or a sign.
+/// Tells whether a value may be a password. Under a key anything but a common word may be one;
+/// elsewhere it takes a digit or a sign.
 fn is_password(value: &str, labelled: &Labelled<'_>) -> bool {
     let mixed = value.bytes().any(|b| b.is_ascii_digit())
         || value.bytes().any(|b| b"!@#$%^&*?~+".contains(&b));
     (4..=128).contains(&value.len()) && (labelled.keyed || mixed)
 }
 
-/// A commit or a UUID beside the name of a service is an id of something.
+/// Tells whether a value is a commit or a UUID: beside the name of a service it is an id of something.
 fn is_checksum(value: &str) -> bool {
     let hex = value.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
     hex && (value.len() == 40 || value.contains('-'))
 }
 
-/// What stands in programs where the value comes from elsewhere, and addresses of pages.
+/// Tells whether a value is what stands in programs where it comes from elsewhere, or the address of a
+/// page.
 fn is_code(value: &str) -> bool {
     value.contains(['(', '<', '{', '['])
         || value.starts_with(['$', '%', '/', '.'])
@@ -177,7 +180,7 @@ fn is_code(value: &str) -> bool {
         || value.contains("process.env")
 }
 
-/// Words that show where a value goes.
+/// Tells whether a value is a word that shows where one goes.
 pub(super) fn is_placeholder(value: &str) -> bool {
     const WHOLE: [&str; 24] = [
         "string",
@@ -216,7 +219,7 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         || lower.bytes().all(|b| b == b'*' || b == b'x' || b == b'.')
 }
 
-/// What follows `Bearer` or `Authorization: Basic`.
+/// Returns what follows `Bearer` or `Authorization: Basic`.
 fn bearer(text: &str, end: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let gap = bytes[end..].iter().take(2).take_while(|b| **b == b' ').count();

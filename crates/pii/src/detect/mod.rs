@@ -1,4 +1,4 @@
-//! What looks like something: one file a subject.
+//! The detectors: one file a subject.
 //!
 //! Nothing here reaches across a line break, apart from private keys.
 

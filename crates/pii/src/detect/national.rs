@@ -34,7 +34,8 @@ pub(super) fn find(cluster: &Cluster, around: &Around) -> Option<Range<usize>> {
     })
 }
 
-/// How many groups belong to it, if a cluster begins with these groups and they pass the check.
+/// Returns how many groups belong to an id, if a cluster begins with these groups and they pass the
+/// check.
 fn shaped(
     cluster: &Cluster,
     lengths: &[usize],
@@ -47,7 +48,7 @@ fn shaped(
     .then_some(lengths.len())
 }
 
-/// Those whose grouping tells them.
+/// Finds the ids whose grouping tells them.
 fn by_shape(cluster: &Cluster) -> Option<usize> {
     use Gap::{Dash, Dot, Slash, Space};
     let shaped = |lengths: &[usize], gaps: &[Gap], check| shaped(cluster, lengths, gaps, check);
@@ -60,7 +61,7 @@ fn by_shape(cluster: &Cluster) -> Option<usize> {
         .or_else(|| shaped(&[18], &[], china))
 }
 
-/// Those whose grouping other numbers have too, and whose check one of ten passes by chance.
+/// Finds the ids whose grouping other numbers have too, and whose check one of ten passes by chance.
 fn by_common_shape(cluster: &Cluster) -> Option<usize> {
     use Gap::{Dash, Space};
     let shaped = |lengths: &[usize], gaps: &[Gap], check| shaped(cluster, lengths, gaps, check);
@@ -70,7 +71,7 @@ fn by_common_shape(cluster: &Cluster) -> Option<usize> {
         .or_else(|| shaped(&[4, 4, 4], &[Dash; 2], india))
 }
 
-/// Whether any country would give out this number.
+/// Tells whether any country would give out this number.
 fn checks(digits: &[u8]) -> bool {
     if digits.iter().all(|digit| *digit == digits[0]) {
         return false;
@@ -124,13 +125,13 @@ fn is_itin(digits: &[u8]) -> bool {
     digits[0] == 9 && matches!(number(&digits[3..5]), 50..=65 | 70..=88 | 90..=92 | 94..=99)
 }
 
-/// BSN.
+/// Checks a BSN.
 fn netherlands(digits: &[u8]) -> bool {
     let sum = weighted(&digits[..8], &[9, 8, 7, 6, 5, 4, 3, 2]);
     sum > 0 && sum % 11 == last(digits)
 }
 
-/// Tax file number, of eight or nine digits.
+/// Checks a tax file number, of eight or nine digits.
 fn australia(digits: &[u8]) -> bool {
     match digits.len() {
         8 => weighted(digits, &[10, 7, 8, 4, 6, 3, 5, 1]).is_multiple_of(11),
@@ -138,19 +139,19 @@ fn australia(digits: &[u8]) -> bool {
     }
 }
 
-/// NIF.
+/// Checks a NIF.
 fn portugal(digits: &[u8]) -> bool {
     let rest = weighted(&digits[..8], &[9, 8, 7, 6, 5, 4, 3, 2]) % 11;
     last(digits) == if rest < 2 { 0 } else { 11 - rest }
 }
 
-/// NHS number.
+/// Checks an NHS number.
 fn united_kingdom(digits: &[u8]) -> bool {
     let rest = weighted(&digits[..9], &[10, 9, 8, 7, 6, 5, 4, 3, 2]) % 11;
     last(digits) == (11 - rest) % 11 && rest != 1
 }
 
-/// Personnummer, with or without its century.
+/// Checks a personnummer, with or without its century.
 fn sweden(digits: &[u8]) -> bool {
     let short = &digits[digits.len() - 10..];
     let month = number(&short[2..4]);
@@ -160,21 +161,21 @@ fn sweden(digits: &[u8]) -> bool {
     (1..=12).contains(&month) && matches!(day, 1..=31 | 61..=91) && century && luhn(short)
 }
 
-/// EGN.
+/// Checks an EGN.
 fn bulgaria(digits: &[u8]) -> bool {
     let month = number(&digits[2..4]) % 20;
     let sum = weighted(&digits[..9], &[2, 4, 8, 5, 10, 9, 7, 3, 6]);
     (1..=12).contains(&month) && sum % 11 % 10 == last(digits)
 }
 
-/// PESEL.
+/// Checks a PESEL.
 fn poland(digits: &[u8]) -> bool {
     let month = number(&digits[2..4]) % 20;
     let sum = weighted(&digits[..10], &[1, 3, 7, 9, 1, 3, 7, 9, 1, 3]);
     (1..=12).contains(&month) && (10 - sum % 10) % 10 == last(digits)
 }
 
-/// CPF.
+/// Checks a CPF.
 fn brazil_person(digits: &[u8]) -> bool {
     let check = |count: usize| {
         let sum: u32 =
@@ -184,7 +185,7 @@ fn brazil_person(digits: &[u8]) -> bool {
     digits.iter().any(|digit| *digit != digits[0]) && check(9) && check(10)
 }
 
-/// CNPJ.
+/// Checks a CNPJ.
 fn brazil_company(digits: &[u8]) -> bool {
     let weights = [6, 5, 4, 3, 2, 9, 8, 7, 6, 5, 4, 3, 2];
     let check = |count: usize| {
@@ -194,7 +195,7 @@ fn brazil_company(digits: &[u8]) -> bool {
     digits.iter().any(|digit| *digit != digits[0]) && check(12) && check(13)
 }
 
-/// ISO 7064: the tax number of Germany and the OIB of Croatia.
+/// Checks a number by ISO 7064: the tax number of Germany and the OIB of Croatia.
 fn mod_11_10(digits: &[u8]) -> bool {
     let mut product = 10;
     for digit in &digits[..digits.len() - 1] {
@@ -204,27 +205,27 @@ fn mod_11_10(digits: &[u8]) -> bool {
     (11 - product) % 10 == last(digits) && digits[0] != 0
 }
 
-/// Fødselsnummer.
+/// Checks a fødselsnummer.
 fn norway(digits: &[u8]) -> bool {
     weighted(&digits[..10], &[3, 7, 6, 1, 8, 9, 4, 5, 2, 1]).is_multiple_of(11)
         && weighted(digits, &[5, 4, 3, 2, 7, 6, 5, 4, 3, 2, 1]).is_multiple_of(11)
 }
 
-/// Rijksregisternummer. Those born from 2000 on have a 2 before their number.
+/// Checks a rijksregisternummer. Those born from 2000 on have a 2 before their number.
 fn belgium(digits: &[u8]) -> bool {
     let (base, check) = (number(&digits[..9]), number(&digits[9..]));
     is_month_and_day(&digits[2..6])
         && (97 - base % 97 == check || 97 - (base + 2_000_000_000) % 97 == check)
 }
 
-/// Isikukood.
+/// Checks an isikukood.
 fn estonia(digits: &[u8]) -> bool {
     let first = weighted(&digits[..10], &[1, 2, 3, 4, 5, 6, 7, 8, 9, 1]) % 11;
     let second = weighted(&digits[..10], &[3, 4, 5, 6, 7, 8, 9, 1, 2, 3]) % 11 % 10;
     is_month_and_day(&digits[3..7]) && last(digits) == if first < 10 { first } else { second }
 }
 
-/// Kimlik.
+/// Checks a kimlik.
 fn turkey(digits: &[u8]) -> bool {
     let sum = |from: usize| (from..9).step_by(2).map(|place| u32::from(digits[place])).sum::<u32>();
     let all: u32 = digits[..10].iter().map(|digit| u32::from(*digit)).sum();
@@ -233,7 +234,7 @@ fn turkey(digits: &[u8]) -> bool {
         && all % 10 == last(digits)
 }
 
-/// Aadhaar: the check of Verhoeff.
+/// Checks an Aadhaar, by the check of Verhoeff.
 fn india(digits: &[u8]) -> bool {
     const PERMUTE: [usize; 10] = [1, 5, 7, 6, 2, 8, 3, 0, 9, 4];
     // Of the dihedral group of ten.
@@ -250,35 +251,35 @@ fn india(digits: &[u8]) -> bool {
     check == 0 && digits[0] >= 2
 }
 
-/// AHV number: an article number that begins with 756.
+/// Checks an AHV number: an article number that begins with 756.
 fn switzerland(digits: &[u8]) -> bool {
     let sum = weighted(&digits[..12], &[1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1, 3]);
     digits[..3] == [7, 5, 6] && (10 - sum % 10) % 10 == last(digits)
 }
 
-/// CNP.
+/// Checks a CNP.
 fn romania(digits: &[u8]) -> bool {
     let rest = weighted(&digits[..12], &[2, 7, 9, 1, 4, 6, 3, 5, 8, 2, 7, 9]) % 11;
     is_month_and_day(&digits[3..7]) && last(digits) == if rest == 10 { 1 } else { rest }
 }
 
-/// Resident registration number.
+/// Checks a resident registration number.
 fn korea(digits: &[u8]) -> bool {
     let sum = weighted(&digits[..12], &[2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5]);
     is_month_and_day(&digits[2..6]) && (11 - sum % 11) % 10 == last(digits)
 }
 
-/// NIR with its key.
+/// Checks a NIR with its key.
 fn france(digits: &[u8]) -> bool {
     matches!(digits[0], 1 | 2 | 7 | 8) && 97 - number(&digits[..13]) % 97 == number(&digits[13..])
 }
 
-/// Resident id whose check digit is none of `X`.
+/// Checks a resident id whose check digit is not `X`.
 fn china(digits: &[u8]) -> bool {
     digits[0] != 0 && is_china(&digits[..17], last(digits))
 }
 
-/// Seventeen digits with the date of birth among them, and the check digit, of which `X` is ten.
+/// Checks seventeen digits with the date of birth among them, and the check digit, of which `X` is ten.
 pub(super) fn is_china(digits: &[u8], check: u32) -> bool {
     let sum = weighted(digits, &[7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2]);
     matches!(number(&digits[6..10]), 1900..=2100)

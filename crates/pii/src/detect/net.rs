@@ -14,7 +14,8 @@ use crate::{
 /// The longest IPv6 address, with an IPv4 address at its end.
 const MAX_LEN: usize = 45;
 
-/// What the word from `start` to `end` is a part of. Says where to go on if it is an address.
+/// Finds the address that the word from `start` to `end` is a part of. Returns where to go on if there
+/// is one.
 pub(super) fn find(
     bytes: &[u8],
     start: usize,
@@ -44,7 +45,7 @@ pub(super) fn find(
     None
 }
 
-/// Hexadecimal digits with colons: a MAC or an IPv6 address.
+/// Finds a MAC or an IPv6 address: hexadecimal digits with colons.
 fn colons(
     bytes: &[u8],
     start: usize,
@@ -116,7 +117,8 @@ fn v4(text: &Text<'_>, start: usize, found: &mut Sink<'_>) -> Option<usize> {
     Some(end)
 }
 
-/// Four numbers after a name and a slash, a sign of comparison, or the word `version`.
+/// Tells whether four numbers are a version: after a name and a slash, a sign of comparison, or the
+/// word `version`.
 fn is_version(text: &Text<'_>, start: usize) -> bool {
     let bytes = text.bytes;
     let previous = |back: usize| start.checked_sub(back).map(|place| bytes[place]);
@@ -130,7 +132,8 @@ fn is_version(text: &Text<'_>, start: usize) -> bool {
     text.before(start).nearest.any(Cues::VERSION)
 }
 
-/// Addresses that every machine or every network has, masks, and those of documentation.
+/// Tells whether an address is nobody's: those that every machine or every network has, masks, and
+/// those of documentation.
 fn is_nobodys(address: Ipv4Addr) -> bool {
     let [first, second, ..] = address.octets();
     address.is_loopback()
@@ -141,7 +144,7 @@ fn is_nobodys(address: Ipv4Addr) -> bool {
         || matches!((first, second), (0 | 255, _) | (100, 64..=127) | (198, 18..=19))
 }
 
-/// The same of the newer kind.
+/// Tells whether an IPv6 address is nobody's.
 fn is_nobodys_v6(address: Ipv6Addr) -> bool {
     let [first, second, ..] = address.segments();
     let is_documentation = (first, second) == (0x2001, 0xdb8) || first == 0x3fff;
@@ -152,7 +155,7 @@ fn is_nobodys_v6(address: Ipv6Addr) -> bool {
         || is_documentation
 }
 
-/// `10.0.0.0/8` names a network, not a machine.
+/// Tells whether an address names a network, not a machine: `10.0.0.0/8`.
 fn is_network(bytes: &[u8], end: usize, address: Ipv4Addr) -> bool {
     let Some(b'/') = bytes.get(end) else { return false };
     let digits = bytes[end + 1..].iter().take(2).take_while(|b| b.is_ascii_digit());
@@ -160,7 +163,7 @@ fn is_network(bytes: &[u8], end: usize, address: Ipv4Addr) -> bool {
     (1..32).contains(&bits) && address.to_bits() << bits == 0
 }
 
-/// Six pairs of hexadecimal digits.
+/// Tells whether six pairs of hexadecimal digits begin here.
 fn is_mac(bytes: &[u8], start: usize, sign: u8) -> bool {
     let Some(mac) = bytes.get(start..start + 17) else { return false };
     let right = mac.iter().enumerate().all(|(place, b)| match place % 3 {
@@ -172,7 +175,7 @@ fn is_mac(bytes: &[u8], start: usize, sign: u8) -> bool {
     right && !goes_on && !comes_from
 }
 
-/// `001b.4411.3ab7`, as on network switches.
+/// Returns the end of an address like `001b.4411.3ab7`, as on network switches.
 fn dotted_mac(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
     let mac = bytes.get(start..start + 14)?;
     let right = end - start == 4
@@ -185,7 +188,7 @@ fn dotted_mac(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
     (right && has_letter && !goes_on).then_some(start + 14)
 }
 
-/// MAC addresses without a single digit, which the search for digits passes over.
+/// Finds MAC addresses without a single digit, which the search for digits passes over.
 pub(super) fn letter_macs(bytes: &[u8], found: &mut Sink<'_>) {
     for colon in memchr_iter(b':', bytes) {
         if bytes.get(colon + 3) == Some(&b':') && colon >= 2 {

@@ -27,7 +27,7 @@ pub(super) fn find(text: &Text<'_>, options: &Options, found: &mut Sink<'_>) {
     }
 }
 
-/// The next digit or `@`. Text without either is passed over in blocks.
+/// Returns where the next digit or `@` is. Text without either is passed over in blocks.
 fn next_mark(bytes: &[u8], from: usize) -> Option<usize> {
     let is_mark = |b: &u8| b.wrapping_sub(b'0') < 10 || *b == b'@';
     let mut at = from;
@@ -43,9 +43,9 @@ fn next_mark(bytes: &[u8], from: usize) -> Option<usize> {
 struct Numbers<'a, 'f> {
     text: &'a Text<'a>,
     options: &'a Options,
-    /// Somewhere a birth is spoken of.
+    /// Whether a birth is spoken of somewhere.
     births: bool,
-    /// All before this has been looked at.
+    /// The place up to which everything has been looked at.
     done: usize,
     found: &'a mut Sink<'f>,
 }
@@ -62,7 +62,7 @@ impl Numbers<'_, '_> {
         }
     }
 
-    /// Looks at the number or word with its first digit at `mark`, and says where to go on.
+    /// Looks at the number or word with its first digit at `mark`, and returns where to go on.
     fn number(&mut self, mark: usize) -> usize {
         let bytes = self.text.bytes;
         let mut word_start = mark
@@ -115,7 +115,7 @@ impl Numbers<'_, '_> {
         if end < word_end { word_end } else { end }
     }
 
-    /// Words of letters and digits.
+    /// Finds what a word of letters and digits is.
     fn word(&self, start: usize, end: usize) -> Option<(Builtin, std::ops::Range<usize>)> {
         let bytes = self.text.bytes;
         if let Some(range) = iban::at(bytes, start) {
@@ -132,21 +132,21 @@ impl Numbers<'_, '_> {
         document.then_some((Builtin::NationalId, start..end))
     }
 
-    /// Whether what is written like a national id numbers an invoice or a shipment.
+    /// Tells whether what is written like a national id numbers an invoice or a shipment.
     fn numbers_things(&self, range: &std::ops::Range<usize>) -> bool {
         let around = self.text.before(range.start);
         let is_announced = around.says(Cues::NATIONAL | Cues::DOCUMENT | Cues::BIRTH);
         !is_announced && (around.is_of_things() || self.is_in_column_of_things(range.start))
     }
 
-    /// Whether the name of the column says that what is in it are numbers of things. It is asked last,
-    /// of what would be found.
+    /// Tells whether the name of the column says that what is in it are numbers of things. It is asked
+    /// last, of what would be found.
     fn is_in_column_of_things(&self, start: usize) -> bool {
         self.text.cues.any(Cues::THING | Cues::GOODS | Cues::VERSION)
             && self.text.column(start).is_some_and(|name| name.is_of_things())
     }
 
-    /// Groups of digits. Says where to go on if something is known about them.
+    /// Looks at groups of digits. Returns where to go on if something is known about them.
     fn cluster(&mut self, mark: usize) -> Option<usize> {
         let bytes = self.text.bytes;
         let before = Neighbours::before(bytes, mark);
@@ -173,7 +173,7 @@ impl Numbers<'_, '_> {
         let around = self.text.before(cluster.start());
         let (kind, range) = self.what(&cluster, &around, before)?;
         if !is_announced(kind, &around, cluster.plus) && self.is_in_column_of_things(mark) {
-            // Nor is any part of it: all of it stands in the same column.
+            // No part of the number is looked at either: all of it stands in the same column.
             return Some(cluster.end(cluster.groups()));
         }
         let end = range.end;
@@ -207,7 +207,7 @@ impl Numbers<'_, '_> {
             return Some((Builtin::CreditCard, range));
         }
         let near_ssn = around.says(Cues::SSN);
-        // In tables the word is in the head.
+        // In tables the word is in the head, so the whole text counts.
         let cues = self.text.cues;
         let numbers_goods = !near_ssn
             && (beside_goods
@@ -234,7 +234,7 @@ impl Numbers<'_, '_> {
     }
 }
 
-/// Whether the words right before a number say that it is of this kind, whatever the name of its
+/// Tells whether the words right before a number say that it is of this kind, whatever the name of its
 /// column is.
 fn is_announced(kind: Builtin, around: &Around, plus: bool) -> bool {
     let cues = match kind {
@@ -246,7 +246,7 @@ fn is_announced(kind: Builtin, around: &Around, plus: bool) -> bool {
     plus || around.says(cues)
 }
 
-/// What a number is glued to on its left.
+/// The text that a number is glued to on its left.
 #[derive(Clone, Copy, PartialEq)]
 enum Neighbours {
     Nothing,
@@ -276,8 +276,8 @@ impl Neighbours {
     }
 }
 
-/// Whether a comma after a digit is within a number: `12,345`. Otherwise two numbers are beside each
-/// other, as in a line of CSV or a list, or it ends a part of a sentence.
+/// Tells whether a comma after a digit is within a number: `12,345`. Otherwise two numbers are beside
+/// each other, as in a line of CSV or a list, or it ends a part of a sentence.
 pub(super) fn is_grouping(bytes: &[u8], comma: usize) -> bool {
     let before = bytes[..comma].iter().rev().take(4).take_while(|b| b.is_ascii_digit()).count();
     let rest = &bytes[comma + 1..];
@@ -285,7 +285,7 @@ pub(super) fn is_grouping(bytes: &[u8], comma: usize) -> bool {
     before <= 3 && after == 3 && rest.get(3) != Some(&b'-')
 }
 
-/// Whether a number may end here: not in the middle of a word or a decimal.
+/// Tells whether a number may end here: not in the middle of a word or a decimal.
 fn ends_well(bytes: &[u8], end: usize) -> bool {
     match bytes.get(end) {
         None => true,
@@ -296,7 +296,7 @@ fn ends_well(bytes: &[u8], end: usize) -> bool {
     }
 }
 
-/// The end of the UUID that this word is a part of.
+/// Returns the end of the UUID that this word is a part of.
 fn skip_uuid(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
     const LENGTHS: [usize; 5] = [8, 4, 4, 4, 12];
     // The word may be any of the five groups.

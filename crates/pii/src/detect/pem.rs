@@ -10,7 +10,8 @@ const MAX_TITLE_LEN: usize = 80;
 /// Lines of a key are longer than any word of a sentence.
 const MIN_LINE_LEN: usize = 24;
 
-/// The private key whose `-----BEGIN` is at `start`. One that is cut off counts as far as it goes.
+/// Returns the private key whose `-----BEGIN` is at `start`. One that is cut off counts as far as it
+/// goes.
 pub(super) fn private_key(text: &str, start: usize) -> Option<Range<usize>> {
     let body = title_end(text, start)?;
     let bytes = text.as_bytes();
@@ -26,7 +27,7 @@ pub(super) fn private_key(text: &str, start: usize) -> Option<Range<usize>> {
     (lines > 0).then_some(start..end)
 }
 
-/// Where a private key begins that goes on until the end of the text, and may go on after it.
+/// Returns where a private key begins that goes on until the end of the text, and may go on after it.
 pub(crate) fn open_private_key(text: &str) -> Option<usize> {
     let start = memmem::rfind(text.as_bytes(), b"-----BEGIN ")?;
     let rest = &text[start..];
@@ -47,7 +48,7 @@ pub(crate) fn open_private_key(text: &str) -> Option<usize> {
     }
 }
 
-/// Where the title line of a private key ends: `-----BEGIN RSA PRIVATE KEY-----`.
+/// Returns where the title line of a private key ends: `-----BEGIN RSA PRIVATE KEY-----`.
 fn title_end(text: &str, start: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let title = start + DASHES.len();
@@ -80,7 +81,7 @@ fn read_body(bytes: &[u8], mut at: usize) -> (usize, usize) {
     }
 }
 
-/// What a key may say of itself before its lines.
+/// The headers that a key may have before its lines.
 const HEADERS: [&[u8]; 6] =
     [b"Proc-Type:", b"DEK-Info:", b"Version:", b"Comment:", b"Hash:", b"Charset:"];
 
@@ -90,8 +91,8 @@ fn header_end(bytes: &[u8], at: usize) -> Option<usize> {
     Some(at + end)
 }
 
-/// Whether this may be the beginning of a line of a key: of a header, of the body or of its end. The
-/// last line of the body may be short, and the end may follow it.
+/// Tells whether this may be the beginning of a line of a key: of a header, of the body or of its end.
+/// The last line of the body may be short, and the end may follow it.
 fn may_go_on(rest: &[u8]) -> bool {
     let dashes = rest.iter().rev().take_while(|b| **b == b'-').count();
     rest[..rest.len() - dashes].trim_ascii_end().iter().all(|b| is_base64(*b))

@@ -12,7 +12,7 @@ use crate::{
 
 const MAX_NAME_LEN: usize = 64;
 
-/// Who is greeted without being named.
+/// Words by which people are greeted without being named.
 const NOBODY: [&str; 22] = [
     "Sir",
     "Madam",
@@ -38,7 +38,7 @@ const NOBODY: [&str; 22] = [
     "Recipient",
 ];
 
-/// After `Mr.`, `Dear` or `my name is`.
+/// Finds a name after `Mr.`, `Dear` or `my name is`.
 pub(super) fn by_word(text: &Text<'_>, hit: &Hit, cues: Cues, found: &mut Sink<'_>) {
     let word = &text.str[hit.start..hit.end];
     let mut chars = word.chars();
@@ -60,7 +60,7 @@ pub(super) fn by_word(text: &Text<'_>, hit: &Hit, cues: Cues, found: &mut Sink<'
     }
 }
 
-/// The length of the one to four words here that are written like names.
+/// Returns the length of the one to four words here that are written like names.
 fn names(text: &str) -> usize {
     let mut end = 0;
     for (count, word) in text.split(' ').enumerate() {
@@ -83,7 +83,7 @@ fn names(text: &str) -> usize {
     end
 }
 
-/// Capitalised, and of letters.
+/// Tells whether a word is capitalised, and of letters.
 fn is_name_word(word: &str) -> bool {
     word.chars().next().is_some_and(char::is_uppercase)
         && word.chars().all(|c| c.is_alphabetic() || "'’-.".contains(c))
@@ -92,7 +92,7 @@ fn is_name_word(word: &str) -> bool {
             || word.chars().count() <= 3)
 }
 
-/// Under a label such as `first_name`, or under `name` where a person is spoken of.
+/// Returns the value under a label such as `first_name`, or under `name` where a person is spoken of.
 pub(super) fn by_label(labelled: &Labelled<'_>, text: &Text<'_>) -> Option<Range<usize>> {
     let around = labelled.around;
     if around.nearest.any(Cues::PERSON) {
@@ -114,7 +114,7 @@ pub(super) fn by_label(labelled: &Labelled<'_>, text: &Text<'_>) -> Option<Range
     ((2..=4).contains(&words) && names(value) == value.len() && told).then_some(range)
 }
 
-/// All of a quoted value, or the words of an unquoted one that are written like names.
+/// Returns all of a quoted value, or the words of an unquoted one that are written like names.
 fn value_range(labelled: &Labelled<'_>) -> Option<Range<usize>> {
     if labelled.quoted {
         let value = labelled.value();
@@ -132,7 +132,7 @@ fn is_name(value: &str, lower_is_fine: bool) -> bool {
     letters >= 2 && written && short && (lower_is_fine || names(value) == value.len())
 }
 
-/// Whether the same line has labels of personal data: `{"name": "…", "email": "…"}`.
+/// Tells whether the same line has labels of personal data: `{"name": "…", "email": "…"}`.
 fn has_personal_label(labelled: &Labelled<'_>, text: &Text<'_>) -> bool {
     const NEAR: usize = 200;
     let bytes = text.bytes;

@@ -18,7 +18,7 @@ const MAX_DIGITS: usize = 15;
 /// Where a number with a leading zero may be from, apart from the region of the settings.
 const ZERO_REGIONS: [country::Id; 3] = [country::GB, country::FR, country::AU];
 
-/// The phone number that the cluster begins with.
+/// Returns the phone number that the cluster begins with.
 pub(super) fn find(
     text: &Text<'_>,
     cluster: &Cluster,
@@ -35,8 +35,8 @@ pub(super) fn find(
     right.then(|| cluster.start()..candidate.end())
 }
 
-/// The end of `32.0853 34.7818`, also with a comma: two numbers with decimals, as places on a map are
-/// written. Phone numbers have no such form.
+/// Returns the end of coordinates such as `32.0853 34.7818`, also with a comma: two numbers with
+/// decimals, as places on a map are written. Phone numbers have no such form.
 pub(super) fn coordinates(bytes: &[u8], cluster: &Cluster) -> Option<usize> {
     if cluster.plus
         || cluster.groups() < 2
@@ -62,7 +62,7 @@ struct Candidate<'a> {
     text: &'a Text<'a>,
     cluster: &'a Cluster,
     around: &'a Around,
-    /// So many groups belong to it.
+    /// How many groups belong to it.
     count: usize,
 }
 
@@ -104,7 +104,7 @@ impl<'a> Candidate<'a> {
         self.cluster.end(self.count) + self.extension()
     }
 
-    /// How long the extension is, if there is one: `x12`, ` ext. 12`.
+    /// Returns how long the extension is, if there is one: `x12`, ` ext. 12`.
     fn extension(&self) -> usize {
         let rest = &self.text.bytes[self.cluster.end(self.count)..];
         let spaces = rest.iter().take(2).take_while(|b| **b == b' ').count();
@@ -128,7 +128,7 @@ impl<'a> Candidate<'a> {
         phonenumber::parse(region, self.written()).is_ok_and(|number| number.is_valid())
     }
 
-    /// After a `+`: one that exists, or one that is long enough to be meant as one.
+    /// Tells whether the number after a `+` exists, or is long enough to be meant as one.
     fn is_international(&self) -> bool {
         let digits = self.digits().len();
         let near = self.around.says(Cues::PHONE | Cues::CALL);
@@ -136,7 +136,7 @@ impl<'a> Candidate<'a> {
         digits >= 7 && (meant || self.is_valid_in(None))
     }
 
-    /// Words before or after it say that it is one.
+    /// Tells whether words before or after it say that it is one.
     fn is_near_phone(&self, region: &country::Id) -> bool {
         let digits = self.digits().len();
         let around = self.around;
@@ -158,12 +158,13 @@ impl<'a> Candidate<'a> {
             || (after.any(Cues::PHONE | Cues::CALL) && enough(9))
     }
 
-    /// Nothing says so, but it is written as phone numbers are.
+    /// Tells whether it is written as phone numbers are, though nothing says so.
     fn has_shape(&self, region: &country::Id) -> bool {
         self.is_north_american() || self.is_in_pairs() || self.is_national(region)
     }
 
-    /// `(212) 555-0147`, `212-555-0147`, `1-212-555-0147`, `001 212 555 0147`.
+    /// Tells whether it is written like `(212) 555-0147`, `212-555-0147`, `1-212-555-0147` or `001 212
+    /// 555 0147`.
     fn is_north_american(&self) -> bool {
         let skip = match self.digits() {
             [1, ..] if self.cluster.group_length(0) == 1 => 1,
@@ -186,7 +187,7 @@ impl<'a> Candidate<'a> {
         }
     }
 
-    /// `01 23 45 67 89`, as in France.
+    /// Tells whether it is written like `01 23 45 67 89`, as in France.
     fn is_in_pairs(&self) -> bool {
         let gaps = self.cluster.gaps(self.count);
         self.count == 5
@@ -197,7 +198,7 @@ impl<'a> Candidate<'a> {
                 .all(|gap| *gap == gaps[0] && matches!(gap, Gap::Space | Gap::Dot | Gap::Dash))
     }
 
-    /// A number with its trunk zero or its area in parentheses, that exists.
+    /// Tells whether it is a number with its trunk zero or its area in parentheses, that exists.
     fn is_national(&self, region: &country::Id) -> bool {
         let digits = self.digits();
         if !self.is_grouped() || self.count > 5 || !(9..=12).contains(&digits.len()) {

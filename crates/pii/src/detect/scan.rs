@@ -1,4 +1,4 @@
-//! Looks for everything.
+//! Runs all detectors on a text.
 
 use std::ops::Range;
 
@@ -7,14 +7,14 @@ use phonenumber::country;
 use super::{SECRETS, address, email, labelled, net, numbers, pem, person, secret, url};
 use crate::{context::Text, kind::Builtin, lexicon::Word};
 
-/// What the detectors have to know of the settings.
+/// The settings that the detectors need.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) region: country::Id,
     pub(crate) all_urls: bool,
 }
 
-/// Takes what is found.
+/// The receiver of what is found.
 pub(crate) type Sink<'s> = dyn FnMut(Builtin, Range<usize>) + 's;
 
 /// Finds everything, in any order, also what overlaps.
@@ -25,7 +25,7 @@ pub(crate) fn all(text: &Text<'_>, options: &Options, found: &mut Sink<'_>) {
     net::letter_macs(text.bytes, found);
 }
 
-/// What begins with a word that tells what it is.
+/// Finds what begins with a word that tells what it is.
 fn by_words(text: &Text<'_>, options: &Options, found: &mut Sink<'_>) {
     // Each kind of thing is read once, though words may occur inside of it.
     let (mut key_end, mut url_end, mut secret_end) = (0, 0, 0);

@@ -17,7 +17,7 @@ use crate::{
 /// No key is longer.
 const MAX_LEN: usize = 1024;
 
-/// A key that begins with this word.
+/// Returns the key that begins with this word.
 pub(super) fn known(text: &Text<'_>, hit: &Hit, secret: &Secret) -> Option<Range<usize>> {
     let bytes = text.bytes;
     if &text.str[hit.start..hit.end] != secret.prefix || !begins(bytes, hit.start) {
@@ -37,7 +37,8 @@ pub(super) fn known(text: &Text<'_>, hit: &Hit, secret: &Secret) -> Option<Range
     Some(hit.start..hit.end + length)
 }
 
-/// A JSON Web Token: parts of base64 with dots between them, the first two of JSON.
+/// Returns the JSON Web Token that begins here: parts of base64 with dots between them, the first two
+/// of JSON.
 pub(super) fn jwt(bytes: &[u8], start: usize) -> Option<Range<usize>> {
     if !matches!(&bytes[start..start + 3], b"eyJ" | b"ewo") || !begins(bytes, start) {
         return None;
@@ -60,20 +61,20 @@ pub(super) fn jwt(bytes: &[u8], start: usize) -> Option<Range<usize>> {
     (parts >= 3).then(|| start..end - usize::from(bytes[end - 1] == b'.'))
 }
 
-/// Whether a key may begin here, and is not the middle of something longer.
+/// Tells whether a key may begin here, and is not the middle of something longer.
 fn begins(bytes: &[u8], start: usize) -> bool {
     start == 0
         || !(bytes[start - 1].is_ascii_alphanumeric() || b"_-+".contains(&bytes[start - 1]))
         || is_after_escape(bytes, start)
 }
 
-/// Whether these characters were drawn by chance, and are not `xxxxxxxx` or `your_key_here`.
+/// Tells whether these characters were drawn by chance, and are not `xxxxxxxx` or `your_key_here`.
 fn is_random(body: &[u8], alphabet: Body) -> bool {
     let digits = body.iter().any(u8::is_ascii_digit) || alphabet == Body::Letters;
     digits && entropy(body) >= 2.5
 }
 
-/// Bits for each character, if characters were independent.
+/// Returns the bits for each character, if characters were independent.
 pub(super) fn entropy(bytes: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
     for byte in bytes {

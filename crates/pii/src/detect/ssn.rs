@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::cluster::{Cluster, Gap};
 
-/// With dashes the shape is enough, unless it is said to number goods; with spaces or without either it
-/// takes a word before it.
+/// Returns the number that the cluster begins with. With dashes the shape is enough, unless it is said
+/// to number goods; with spaces or without either it takes a word before it.
 pub(super) fn find(cluster: &Cluster, near_ssn: bool, near_goods: bool) -> Option<Range<usize>> {
     if cluster.plus {
         return None;
@@ -23,8 +23,8 @@ pub(super) fn find(cluster: &Cluster, near_ssn: bool, near_goods: bool) -> Optio
     bare.then(|| cluster.range(1))
 }
 
-/// Numbers from 900 on were never given out, but whoever calls one a social security number means
-/// it: it may be a taxpayer's number instead.
+/// Tells whether a number may have been given out. Those from 900 on never were, but whoever calls one
+/// a social security number means it: it may be a taxpayer's number instead.
 fn is_valid(digits: &[u8], near_ssn: bool) -> bool {
     let area = &digits[..3];
     area != [0, 0, 0]

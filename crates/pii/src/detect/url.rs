@@ -13,7 +13,7 @@ pub(super) struct Url {
     pub(super) has_credentials: bool,
 }
 
-/// The address with `://` or `www.` at `mark`.
+/// Returns the address with `://` or `www.` at `mark`.
 pub(super) fn at(text: &str, mark: usize) -> Option<Url> {
     let bytes = text.as_bytes();
     let has_scheme = bytes[mark] == b':';
@@ -55,8 +55,8 @@ fn scheme_start(bytes: &[u8], mark: usize) -> Option<usize> {
     Some(start + usize::from(start + 1 < mark && is_after_escape(bytes, start + 1)))
 }
 
-/// A user with a password, or a token in place of a user. Words that only show where they go do
-/// not count.
+/// Tells whether this is a user with a password, or a token in place of a user. Words that only show
+/// where they go do not count.
 fn is_credential(user: &str) -> bool {
     match user.split_once(':') {
         Some((_, password)) => {

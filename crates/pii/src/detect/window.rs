@@ -1,7 +1,7 @@
 //! How far a detector looks.
 
-/// The text from `start` on, no more than `length` bytes of it and no further than its line.
-/// A line break may be written out, as in JSON.
+/// Returns the text from `start` on, no more than `length` bytes of it and no further than its line. A
+/// line break may be written out, as in JSON.
 pub(super) fn window(text: &str, start: usize, length: usize) -> &str {
     let mut end = text.len().min(start + length);
     while !text.is_char_boundary(end) {

@@ -56,7 +56,7 @@ const KEYS: [&str; 20] = [
     "number",
 ];
 
-/// Some pieces with something between them.
+/// Returns some pieces with something between them.
 pub(crate) fn text(chance: &mut Chance, between: &[&str]) -> String {
     let mut text = String::new();
     for _ in 0..chance.below(5) {

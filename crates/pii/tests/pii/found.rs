@@ -2,7 +2,7 @@
 
 use crate::vault::{found, found_under};
 
-/// Each text with what is found in it, and nothing else.
+/// Checks each text with what is found in it, and nothing else.
 fn all(cases: &[(&str, &[&str])]) {
     for (text, expected) in cases {
         assert_eq!(found(text), *expected, "in {text:?}");

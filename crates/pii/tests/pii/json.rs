@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::vault::{Vault, scanner};
 
-/// The kinds of the tokens in a protected value, in order.
+/// Returns the kinds of the tokens in a protected value, in order.
 fn kinds(value: Value) -> Vec<String> {
     let mut vault = Vault::new();
     let mut protected = value.clone();

@@ -35,7 +35,7 @@ pub(crate) fn scanner() -> Scanner {
     Scanner::new(&Settings::default()).unwrap()
 }
 
-/// What is found in a text, as `KIND value`.
+/// Returns what is found in a text, as `KIND value`.
 pub(crate) fn found(text: &str) -> Vec<String> {
     found_under(text, None)
 }
@@ -68,7 +68,7 @@ impl Chance {
         &of[self.below(of.len())]
     }
 
-    /// So many characters of an alphabet.
+    /// Returns so many characters of an alphabet.
     pub(crate) fn text(&mut self, alphabet: &str, length: usize) -> String {
         let alphabet: Vec<char> = alphabet.chars().collect();
         (0..length).map(|_| *self.pick(&alphabet)).collect()

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 
-/// Whether a rule with this matcher fits, for a rule that denies and one that allows.
+/// Tells whether a rule with this matcher fits: first for a rule that denies, then for one that allows.
 fn fits(path: &str, matcher: Value, arguments: Value) -> (bool, bool) {
     let arguments = object(arguments);
     let of = |action, other| {
@@ -35,7 +35,7 @@ fn arguments_are_matched_as_they_are_written() {
         ("to", json!("a"), json!({"to": "ab"}), NONE),
         ("to", json!("a"), json!({}), NONE),
         ("n", json!(5), json!({"n": 5.0}), BOTH),
-        // Servers take a number out of a text.
+        // Servers parse numbers in texts.
         ("n", json!(5), json!({"n": "5"}), (true, false)),
         ("to", json!("*@example.com"), json!({"to": "a@example.com"}), BOTH),
         ("to", json!("*@example.com"), json!({"to": "a@example.com.evil"}), NONE),
@@ -50,7 +50,7 @@ fn arguments_are_matched_as_they_are_written() {
         ("n", json!({"above": 5}), json!({"n": 6}), BOTH),
         ("n", json!({"above": 5}), json!({"n": 5}), NONE),
         ("n", json!({"above": 5}), json!({"n": "5000"}), BOTH),
-        // What cannot be compared is denied, and not allowed.
+        // A value that cannot be compared is denied, and not allowed.
         ("n", json!({"above": 5}), json!({"n": "many"}), (true, false)),
         ("n", json!({"above": 5, "below": 9}), json!({"n": 7}), BOTH),
         ("n", json!({"above": 5, "below": 9}), json!({"n": 10}), NONE),
@@ -83,7 +83,7 @@ fn arguments_are_matched_as_they_are_written() {
     }
 }
 
-/// The one recipient who is elsewhere is not covered by the others.
+/// A foreign recipient is not allowed because of the others in the list.
 #[test]
 fn one_value_is_enough_to_deny_and_all_are_needed_to_allow() {
     let mixed = json!({"to": ["a@home", "b@evil"], "items": [{"id": 1}, {"id": 2}]});
@@ -130,7 +130,7 @@ fn hostile_patterns_take_no_longer_than_others() {
     ] {
         assert_eq!(fits("to", matcher, json!({"to": text})), (false, false));
     }
-    // What tries all ways to fit takes years; a busy machine takes no more than a part of this.
+    // A backtracking matcher takes years; even a busy machine needs only a part of this time.
     assert!(start.elapsed().as_secs() < 300, "{:?}", start.elapsed());
 }
 
@@ -170,7 +170,7 @@ proptest! {
         }
     }
 
-    /// Whatever the value, what allows it does not deny its opposite.
+    /// For any value, exactly one of a matcher and its opposite fits.
     #[test]
     fn not_is_the_opposite_for_one_value(matcher in "[a-c*?]{1,3}", value in "[a-c]{0,3}") {
         let (fits_it, _) = fits("a", json!(matcher), json!({"a": value}));

@@ -57,7 +57,7 @@ fn a_star_is_every_other_server() {
     assert_eq!(policy.flow(&flow, "http", "post", &none()), None);
     flow.read("mail", "get", &none());
     assert!(policy.flow(&flow, "http", "post", &none()).is_some());
-    // Who names the server means it.
+    // A rule that names the server itself holds within it.
     let own = super::flows::policy(&["http.get -> http.post"]);
     assert!(own.flow(&flow, "http", "post", &none()).is_some());
 }
@@ -87,7 +87,7 @@ fn a_session_remembers_what_its_programs_read() {
     assert_eq!(serde_json::from_str::<Flow>("{}").unwrap(), Flow::default());
 }
 
-/// Whoever reads from thousands of tools to be forgotten is taken to have read everything.
+/// A run that reads from thousands of tools, so that one is forgotten, counts as having read all.
 #[test]
 fn a_flow_that_is_too_long_to_remember_is_never_forgotten() {
     let policy = policy(&["mail -> http", "pii:EMAIL -> ftp"]);
@@ -107,7 +107,7 @@ fn a_flow_that_is_too_long_to_remember_is_never_forgotten() {
         other.merge(&flow);
         assert!(policy.flow(&other, "http", "post", &none()).is_some());
     }
-    // What was written down by hand is held to the same.
+    // The limit also holds for a saved flow that was edited by hand.
     let mut more = serde_json::to_value(&full).unwrap();
     more["tools"].as_array_mut().unwrap().push(serde_json::json!(["z", "z"]));
     let more: Flow = serde_json::from_value(more).unwrap();

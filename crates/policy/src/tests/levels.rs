@@ -73,7 +73,7 @@ fn each_level_is_stricter_than_the_one_before() {
     );
 }
 
-/// A caller who may ask for less must not get more by any one of them.
+/// A caller that may ask for stricter levels must not get more in any single respect.
 #[test]
 fn every_respect_alone_makes_a_level_looser() {
     let own = level("hardened");
@@ -200,7 +200,7 @@ fn a_level_that_is_always_there_can_be_changed_for_all_that_inherit_from_it() {
     assert_eq!(levels.get("hardened").unwrap().limits.tool_calls, 100);
 }
 
-/// It is one for all of them.
+/// All levels share the workspace.
 #[test]
 fn a_level_does_not_change_the_workspace() {
     let settings = with(LimitKind::WorkspaceFiles, 1);
@@ -256,7 +256,7 @@ fn a_level_refuses_the_tools_that_it_does_not_allow() {
         |level: &Level, rules, hints| level.refuses("mail", "send", hints, &decision(rules, hints));
     assert_eq!(refuses(&hardened, vec![], READS), None);
     assert_eq!(refuses(&hardened, vec![named.clone()], SILENT), None);
-    // A rule for everything names nothing.
+    // A rule for all tools does not name this one.
     for rules in [vec![], vec![anyone]] {
         let why = refuses(&hardened, rules, SILENT).unwrap();
         assert!(why.contains("hardened") && why.contains("just read"), "{why}");

@@ -25,7 +25,7 @@ fn policy(rules: Vec<Rule>) -> Policy {
     Policy::new(PolicySettings { rules, ..PolicySettings::default() }).unwrap()
 }
 
-/// What becomes of a call without arguments by `agent`.
+/// Returns the decision on a call without arguments by `agent`.
 fn decide(policy: &Policy, server: &str, tool: &str, hints: Hints) -> Decision {
     let arguments = Map::new();
     policy.decide(&Ask { principal: "agent", server, tool, hints, arguments: &arguments })

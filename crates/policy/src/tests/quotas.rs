@@ -132,7 +132,7 @@ fn threads_share_a_meter() {
 }
 
 proptest! {
-    /// In any minute, whenever it starts, and `retry_after` is neither too short nor far too long.
+    /// Holds for any minute, whenever it starts; and `retry_after` is neither too short nor far too long.
     #[test]
     fn no_minute_has_more_than_the_limit(limit in 1..6_u32, pauses in prop::collection::vec(0..20_000_u64, 1..80)) {
         let policy = policy(vec![Quota { runs_per_minute: Some(limit), ..quota("q") }]);
@@ -146,7 +146,7 @@ proptest! {
                 Ok(()) => granted.push(now),
                 Err(error) => {
                     prop_assert!(error.retry_after <= Duration::from_secs(61));
-                    // The next one is really granted then, and was not refused for nothing.
+                    // The next run is really granted then, and this one was refused with reason.
                     let minute = granted.iter().filter(|at| now - **at <= Duration::from_secs(61)).count();
                     prop_assert!(minute >= limit as usize);
                     now += error.retry_after;

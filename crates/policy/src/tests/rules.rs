@@ -247,7 +247,7 @@ fn rule() -> impl Strategy<Value = Rule> {
 }
 
 proptest! {
-    /// What is decided, by another way: all rules that fit, by their place.
+    /// The same decision found in another way: of the rules that fit alone, the first one.
     #[test]
     fn random_rules_decide_as_they_are_written(
         mut rules in prop::collection::vec(rule(), 0..6),
@@ -268,7 +268,7 @@ proptest! {
         prop_assert_eq!(all.rule.as_ref(), expected.map(|rule| &rule.name));
         let by_default = if hints.destroys() { Action::Confirm } else { Action::Allow };
         prop_assert_eq!(all.action, expected.map_or(by_default, |rule| rule.action));
-        // Nobody is told of a tool that is hidden, and nothing lets it be called.
+        // A hidden tool cannot be called with any arguments.
         if policy(rules).hides(&principal, &server, &tool, hints) {
             prop_assert_eq!(all.action, Action::Deny);
         }
@@ -284,7 +284,7 @@ proptest! {
         if let Ok(policy) = Policy::new(settings) {
             decide(&policy, &name, &text, SILENT);
         }
-        // What has no wildcards fits itself.
+        // A pattern without wildcards fits itself.
         if let Ok(pattern) = Pattern::glob(&text) {
             prop_assert!(pattern.fits(&text));
         }

@@ -1,4 +1,4 @@
-//! What was found, and where.
+//! The findings of the check.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,27 +16,28 @@ pub struct CheckFinding {
     pub message: String,
 }
 
-/// What is known of a program before it runs.
+/// The result of the check of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
-    /// Mistakes that would make it fail.
+    /// Mistakes that would make the program fail.
     pub findings: Vec<CheckFinding>,
-    /// Modules that it uses without importing them, and has all the same.
+    /// Modules that the program uses without importing them, and that every program has.
     pub implied: BTreeSet<&'static str>,
-    /// Other modules of the library that it uses without importing them, and has to be given.
+    /// Other modules of the standard library that it uses without importing them. The runtime has to
+    /// provide them.
     pub library: BTreeSet<&'static str>,
-    /// Tools that it calls without importing them, each with the one module that has it.
+    /// Tools that the program calls without importing them, each with the only module that has it.
     pub tools: BTreeMap<String, String>,
 }
 
-/// Enough to mend a program; the next check tells what is left. It also bounds the time for a
-/// program that is made of mistakes.
+/// How many findings are reported: enough to mend a program, and the next check tells the rest. It also
+/// bounds the time for a program that is made of mistakes.
 const MAX_FINDINGS: usize = 20;
-/// How many names are compared with all that are known, of tools or of fields, to tell whether they are
-/// misspelt. A program that is made of names of its own is not worth more time.
+/// How many names are compared with all known tools or fields, to tell whether they are misspelt. It
+/// bounds the time for a program that is made of names of its own.
 const MAX_COMPARED: usize = 200;
 
-/// Findings of one program, as they are made.
+/// The findings of one program, while they are collected.
 #[derive(Debug)]
 pub(crate) struct CheckFindings<'a> {
     code: &'a str,
@@ -50,13 +51,13 @@ impl<'a> CheckFindings<'a> {
         Self { code, lines: Lines::of(code), found: Vec::new(), compared: 0 }
     }
 
-    /// Whether one more name may be compared with all that are known.
+    /// Counts a comparison of a name with all known ones, and tells whether it may still be made.
     pub(crate) fn may_compare(&mut self) -> bool {
         self.compared += 1;
         self.compared <= MAX_COMPARED
     }
 
-    /// Nothing more is looked for.
+    /// Tells whether there are so many findings that the check can end.
     pub(crate) fn are_enough(&self) -> bool {
         self.found.len() >= MAX_FINDINGS
     }
@@ -68,22 +69,22 @@ impl<'a> CheckFindings<'a> {
         self.found.push(CheckFinding { line, column, message });
     }
 
-    /// The number of a line.
+    /// Returns the number of the line at an offset.
     pub(crate) fn line(&self, at: TextSize) -> u32 {
         self.lines.line(at)
     }
 
-    /// The text of a part of the program.
+    /// Returns the text of a part of the program.
     pub(crate) fn text(&self, range: TextRange) -> &'a str {
         self.code.get(range.start().to_usize()..range.end().to_usize()).unwrap_or_default()
     }
 
-    /// Whether the program has a text that is just this.
+    /// Tells whether the program has a string literal of exactly this text.
     pub(crate) fn is_text(&self, text: &str) -> bool {
         ['"', '\''].iter().any(|quote| self.code.contains(&format!("{quote}{text}{quote}")))
     }
 
-    /// All of them in the order of the program, each once.
+    /// Returns all findings in the order of the program, without duplicates.
     pub(crate) fn finish(mut self) -> Vec<CheckFinding> {
         self.found.sort();
         self.found.dedup();

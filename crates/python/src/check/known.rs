@@ -1,57 +1,58 @@
-//! What the check asks of the catalog.
+//! The questions of the check to the catalog.
 
 use serde_json::Value;
 
-/// Tells which servers and tools there are.
+/// The servers and tools that programs can use, as far as the check needs to know them.
 pub trait KnownTools {
-    /// The Python modules of all servers, whether their tools are known or not.
+    /// Returns the Python modules of all servers, whether their tools are known or not.
     fn servers(&self) -> Vec<String>;
 
-    /// Why a module is missing whose server is switched off.
+    /// Returns the reason for which a module is missing, if its server is switched off.
     fn disabled(&self, _module: &str) -> Option<String> {
         None
     }
 
-    /// The Python names of a module's tools. None if they are not known yet.
+    /// Returns the Python names of a module's tools. None if they are not known yet.
     fn tools(&self, module: &str) -> Option<Vec<String>>;
 
-    /// A tool by its Python name or by the name that its server has for it.
+    /// Returns a tool by its Python name or by the name that its server has for it.
     fn tool(&self, module: &str, name: &str) -> Option<KnownTool>;
 
-    /// The end of a message that says that a module has no such tool: what may have been meant, or
-    /// which there are.
+    /// Returns the end of the message that a module has no such tool: similar names, or those that it
+    /// has.
     fn suggest(&self, module: &str, name: &str) -> String;
 
-    /// A tool by a name for `call_mcp_tool`, such as `mcp__server__tool`.
+    /// Returns a tool by a name for `call_mcp_tool`, such as `mcp__server__tool`.
     fn by_full_name(&self, name: &str) -> ByFullName;
-    /// Why a full name means no tool, and what may have been meant.
+    /// Returns the reason for which a full name means no tool, with similar names.
     fn why_wrong(&self, name: &str) -> String;
 }
 
-/// What a full name means.
+/// The meaning of a full name.
 #[derive(Clone, Debug)]
 pub enum ByFullName {
     Tool(Box<KnownTool>),
     /// No tool.
     Wrong,
-    /// It cannot be told yet.
+    /// Not known yet.
     NotKnown,
 }
 
-/// How a tool is called, and what it gives.
+/// The signature of a tool: its parameters, and the shape of its results.
 #[derive(Clone, Debug, Default)]
 pub struct KnownTool {
     /// The name of its Python function.
     pub name: String,
     /// In the order of the Python function.
     pub parameters: Vec<KnownParameter>,
-    /// The Python function takes other arguments too.
+    /// Whether the Python function takes other arguments too.
     pub open: bool,
-    /// The schema itself refuses other arguments, also in a call by full name.
+    /// Whether the schema itself refuses other arguments, also in a call by full name.
     pub closed: bool,
-    /// The JSON schema of the value that a program gets; references lead into the same document.
+    /// The JSON schema of the value that a program gets; references point into the same document.
     pub returns: Option<Value>,
-    /// `returns` was learnt from results and not said by the server: there may be more fields.
+    /// Whether `returns` was inferred from results and not declared by the server, so that there may be
+    /// more fields.
     pub observed: bool,
 }
 
@@ -61,6 +62,6 @@ pub struct KnownParameter {
     /// The name of the JSON property.
     pub raw: String,
     pub required: bool,
-    /// The JSON schema that its values surely have to fit, if there is one.
+    /// The JSON schema that its values certainly have to fit, if there is one.
     pub schema: Value,
 }

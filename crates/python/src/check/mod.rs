@@ -1,18 +1,18 @@
 //! Checks a program before it runs: tools and names that do not exist, arguments that do not fit,
-//! results that are read by a misspelt field. What cannot be known for certain is left alone.
+//! misspelt fields of results. Only certain mistakes are reported.
 //!
 //! | file | subject |
 //! |---|---|
 //! | `program` | a whole program: collect its facts, look at every part |
-//! | `known` | what the check asks of the catalog |
+//! | `known` | the questions of the check to the catalog |
 //! | `given` | the variables that a program is given |
-//! | `finding` | what was found, and where |
-//! | `facts/` | what a program does to its values, and which errors it handles |
-//! | `values/` | what an expression is for certain: a tool, its call, a result |
+//! | `finding` | the findings of the check |
+//! | `facts/` | how a program changes its values, and which errors it handles |
+//! | `values/` | the value that an expression certainly has: a tool, its call, a result |
 //! | `walk` | every statement and expression, in its scope |
 //! | `names/` | names that nothing binds, or that are read before they are bound |
 //! | `rules/` | the other mistakes: names of tools, arguments, values, fields |
-//! | `spelling` | whether a name is surely another one, misspelt |
+//! | `spelling` | whether a name is certainly a misspelling of another one |
 
 mod facts;
 mod finding;

@@ -1,4 +1,4 @@
-//! A whole program.
+//! The check of a whole program.
 
 use crate::{
     ParsedProgram,
@@ -12,11 +12,12 @@ use crate::{
     },
 };
 
-/// Programs of agents have a hundredth of that; a larger one is not worth the time.
+/// How large a program may be to be checked. Programs of agents have a hundredth of that; a larger one
+/// is not worth the time.
 const MAX_BYTES: usize = 256 << 10;
 
-/// Finds mistakes that would make the program fail, before it runs. What does not parse is left
-/// to Python, which says it better.
+/// Finds mistakes that would make the program fail, before it runs. A program that does not parse has
+/// no findings, because Python explains syntax errors better.
 pub fn check<'k>(
     program: &ParsedProgram<'_>,
     given: GivenVariables<'k>,

@@ -1,26 +1,26 @@
-//! Whether a name is surely another one, misspelt.
+//! Tells names apart from misspellings of other names.
 
 use strsim::damerau_levenshtein;
 
 use narrows_model::{MAX_NAME_BYTES, nearest};
 
-/// Whether it is worth to say something about a name.
+/// Tells whether a text is short enough to be a name that is worth a message.
 pub(crate) fn is_name(text: &str) -> bool {
     text.len() <= MAX_NAME_BYTES
 }
 
-/// How surely an object has no other fields than those that are known.
+/// The certainty that an object has no other fields than the known ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum FieldTrust {
-    /// Others may well be there: they were not seen so far, or the schema says so itself.
+    /// Other fields may well exist: they were not seen so far, or the schema allows them.
     Seen,
-    /// The schema lists them, and says nothing of others.
+    /// The schema lists the fields, and says nothing of others.
     Listed,
     /// The schema refuses others.
     Closed,
 }
 
-/// The known name that was meant, if `name` is that one misspelt.
+/// Returns the known name that `name` is a misspelling of, if it surely is one.
 pub(crate) fn meant<'n>(
     name: &str,
     known: impl Iterator<Item = &'n str> + Clone,
@@ -44,8 +44,8 @@ pub(crate) fn meant<'n>(
     })
 }
 
-/// Whether a name of a program is surely this one that all programs have, misspelt: `row` is not `pow`,
-/// nor is `item` `iter`, nor are `inputs` `input`.
+/// Tells whether a name of a program is surely a misspelling of this builtin: `row` is not meant as
+/// `pow`, nor `item` as `iter`, nor `inputs` as `input`.
 pub(crate) fn is_misspelt(name: &str, candidate: &str) -> bool {
     if !is_name(name) || candidate.len().abs_diff(name.len()) > 2 {
         return false;
@@ -63,8 +63,8 @@ pub(crate) fn is_misspelt(name: &str, candidate: &str) -> bool {
     }
 }
 
-/// The number of edits, if just one word differs, and by so little that it is a slip rather than
-/// another word. `created_at` and `updated_at`, or `min_value` and `max_value`, are two names.
+/// Returns the number of edits, if only one word differs, and by so little that it is a slip rather
+/// than another word. `created_at` and `updated_at`, or `min_value` and `max_value`, are two names.
 fn slip(name: &[String], candidate: &[String], trust: FieldTrust) -> Option<usize> {
     if name.len() != candidate.len() {
         return None;
@@ -85,7 +85,8 @@ fn slip(name: &[String], candidate: &[String], trust: FieldTrust) -> Option<usiz
     certain.then_some(edits)
 }
 
-/// `label` and `labels`, `date` and `data`, `form` and `from` are words of their own.
+/// Tells whether `a` is a slip for `b` and not a word of its own: `label` and `labels`, `date` and
+/// `data`, `form` and `from` are all words.
 fn is_no_word(a: &str, b: &str, length: usize) -> bool {
     let is_plural = a.strip_suffix('s') == Some(b) || b.strip_suffix('s') == Some(a);
     let is_replaced = a.chars().count() == b.chars().count() && strsim::levenshtein(a, b) == 1;
@@ -96,7 +97,7 @@ fn folded(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, '_' | '-')).flat_map(char::to_lowercase).collect()
 }
 
-/// `createdAt`, `created-at` and `created_at` are the words created and at.
+/// Splits a name into words: `createdAt`, `created-at` and `created_at` have the words created and at.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut after_lower = false;

@@ -1,4 +1,4 @@
-//! Programs and what is found in them.
+//! Programs and the findings in them.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ fn check<'k>(code: &str, given: GivenVariables<'k>, known: &'k dyn KnownTools) -
     super::check(&ParsedProgram::new(&tree), given, known)
 }
 
-/// Two servers, and one whose tools are not known yet.
+/// A catalog of two servers, and one whose tools are not known yet.
 struct Example;
 
 fn parameter(name: &str, required: bool, schema: Value) -> KnownParameter {
@@ -133,7 +133,7 @@ impl KnownTools for Example {
     }
 }
 
-/// What most programs start with.
+/// The imports with which most programs start.
 const IMPORTS: &str = "import asyncio, servers, client; from servers.github import create_issue, \
                        list_issues, search, get_user, ping; from servers import notes as n\n";
 
@@ -144,7 +144,7 @@ fn found(program: &str) -> Vec<CheckFinding> {
     found
 }
 
-/// Each program has just this one mistake, at this place.
+/// Checks that each program has exactly this one mistake, at this place.
 fn expect(table: &[(&str, (u32, u32), &str)]) {
     for (program, (line, column), message) in table {
         let expected =
@@ -633,7 +633,7 @@ fn tools_are_reached_without_an_import_and_looked_at_all_the_same() {
     ] {
         assert_eq!(names(program), (vec![], vec![]), "{program}");
     }
-    // A variable of that name is something else, and an earlier program may have bound one.
+    // A variable of that name hides the package, and an earlier program may have bound one.
     let servers = HashSet::from(["servers"]);
     let given = GivenVariables::Names(&servers);
     assert_eq!(check("servers.github.serch()", given, &Example), Checked::default());
@@ -720,7 +720,7 @@ fn a_tool_of_one_server_needs_no_import_and_is_looked_at_all_the_same() {
     ] {
         assert_eq!(names(program).0, [message], "{program}");
     }
-    // What binds the name is meant, and earlier programs of a session may have.
+    // A binding of the name counts, also one of an earlier program of the session.
     assert!(checked("def ping(): pass\nping()").tools.is_empty());
     assert!(check("await ping()", GivenVariables::Unknown, &Example).tools.is_empty());
     assert!(

@@ -1,4 +1,4 @@
-//! Every statement and expression of a program, in its scope.
+//! The walk over every statement and expression of a program, in its scope.
 
 use std::collections::HashMap;
 
@@ -30,13 +30,13 @@ pub(super) struct CheckWalker<'v, 'a, 'k> {
     undefined: Undefined<'v>,
     handled_functions: HashMap<&'a str, Handled>,
     scope: ScopeId,
-    /// Which errors are handled around this.
+    /// The errors that are handled around this place.
     handled: Handled,
-    /// In how many parts that may not be executed this is.
+    /// How many of the parts around this place may be skipped.
     conditional: usize,
-    /// In how many expressions that have something else if this is nothing.
+    /// How many expressions around this place have an alternative for a missing value.
     optional: usize,
-    /// The name that is called, or asked for an attribute, by the expression around it.
+    /// The name that the expression around it calls, or reads an attribute of.
     named: Option<(TextRange, undefined::NameUse<'a>)>,
 }
 
@@ -84,7 +84,7 @@ impl<'v, 'a, 'k> CheckWalker<'v, 'a, 'k> {
         self.handled = outer;
     }
 
-    /// Whether the program handles errors around this.
+    /// Tells whether the program handles errors around this place.
     fn is_handled(&self) -> bool {
         self.handled > Handled::Nothing
     }
@@ -112,7 +112,7 @@ impl<'v, 'a, 'k> CheckWalker<'v, 'a, 'k> {
         });
     }
 
-    /// Something that is gone through, looked at, or thrown away.
+    /// Reports a call without `await` whose value is iterated over, used, or thrown away.
     fn iterated(&mut self, expr: &Expr) {
         if !self.is_handled()
             && let Value::Coroutine(tool, _) = self.values.of(expr, self.scope)
@@ -153,7 +153,7 @@ impl<'v, 'a, 'k> CheckWalker<'v, 'a, 'k> {
         }
     }
 
-    /// `await read_file(…)`: what gives its value at once.
+    /// Reports `await read_file(…)`, an `await` of a function that returns its value at once.
     fn awaited(&mut self, awaited: &'a ExprAwait) {
         if self.is_handled() {
             return;
@@ -169,7 +169,7 @@ impl<'v, 'a, 'k> CheckWalker<'v, 'a, 'k> {
     fn body_of_if(&mut self, test: Option<&'a Expr>, body: &'a [Stmt]) {
         if let Some(test) = test {
             self.visit_expr(test);
-            // What type checkers read is not executed.
+            // This branch is for type checkers, and is not executed.
             if last_name(test) == Some("TYPE_CHECKING") {
                 return;
             }
@@ -250,7 +250,7 @@ impl<'a> Visitor<'a> for CheckWalker<'_, 'a, '_> {
     }
 
     fn visit_annotation(&mut self, _annotation: &'a Expr) {
-        // `Issue["titel"]` is a type here.
+        // In an annotation, `Issue["titel"]` is a type.
     }
 
     fn visit_expr(&mut self, expr: &'a Expr) {
@@ -273,7 +273,7 @@ impl<'a> Visitor<'a> for CheckWalker<'_, 'a, '_> {
         match expr {
             Expr::Lambda(lambda) => {
                 lambda.parameters.iter().for_each(|parameters| self.visit_parameters(parameters));
-                // It may be called where errors are handled.
+                // A lambda may be called where errors are handled.
                 let facts = &self.values.facts;
                 let handled = match facts.scopes.keys.contains(&lambda.range) {
                     true => Handled::Nothing,

@@ -1,15 +1,15 @@
-//! How the function of a tool is called.
+//! The parameters of a tool's Python function, for code that checks calls.
 
 use serde_json::Value;
 
 use super::definition::{Definition, Presence};
 
-/// What the function takes.
+/// The parameters of a tool's Python function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Calling<'a> {
     /// In the order of the function.
     pub parameters: Vec<CallParameter<'a>>,
-    /// Other arguments are welcome too.
+    /// Whether the function takes other arguments too.
     pub is_open: bool,
 }
 
@@ -22,7 +22,7 @@ pub struct CallParameter<'a> {
 }
 
 impl<'a> Calling<'a> {
-    /// Reads the JSON of a tool.
+    /// Reads the parameters from the JSON definition of a tool.
     pub fn new(raw: &'a Value) -> Self {
         let definition = Definition::new(raw, "", None);
         let parameters = definition.parameters.into_iter().map(|parameter| CallParameter {

@@ -10,10 +10,10 @@ use super::notes::{self, PropertyNotes};
 use super::reserved;
 use super::types::Type;
 
-/// Stops a schema of endless small objects from filling the module.
+/// How many classes a tool may have. Stops a schema of endless small objects from filling the module.
 const MAX_CLASSES: usize = 200;
 
-/// Names are repeated wherever the class is mentioned, so long ones would multiply.
+/// The length of a class name. It is repeated wherever the class is used, so long ones would multiply.
 const MAX_NAME: usize = 60;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -32,9 +32,9 @@ pub(super) struct ClassField<'a> {
     pub(super) name: &'a str,
     pub(super) ty: Type,
     pub(super) required: bool,
-    /// Where its description stands.
+    /// The schema with its description.
     pub(super) schema: Option<&'a Value>,
-    /// Where its constraints stand.
+    /// The schema with its constraints.
     pub(super) limits: Option<&'a Value>,
 }
 
@@ -47,10 +47,10 @@ impl<'a> ClassField<'a> {
 #[derive(Debug)]
 pub(super) struct Class<'a> {
     pub(super) name: String,
-    /// The name without the number that may tell it from another.
+    /// The name without the number that may distinguish it from another.
     base: String,
     pub(super) fields: Vec<ClassField<'a>>,
-    /// The schema says that there may be more properties.
+    /// Whether the schema explicitly allows more properties.
     pub(super) open: bool,
 }
 
@@ -66,17 +66,17 @@ impl Class<'_> {
     }
 }
 
-/// Whether a class shows what its fields mean.
+/// Whether the source of a class has comments on its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Comments {
     With,
     Without,
 }
 
-/// Which classes an expression can name without quotes.
+/// The classes that are defined already, so that an expression can name them without quotes.
 #[derive(Debug)]
 pub(super) enum Defined {
-    /// Where order does not matter: stubs, and text that is not run.
+    /// All of them, where order does not matter: in stubs, and in text that is not run.
     All,
     Only(HashSet<ClassId>),
 }
@@ -85,7 +85,7 @@ pub(super) enum Defined {
 pub(super) struct Classes<'a> {
     prefix: &'a str,
     list: Vec<Class<'a>>,
-    /// Innermost first, so that few references are forward.
+    /// The finished classes, the innermost first, so that few references are forward.
     finished: Vec<ClassId>,
     used: HashSet<String>,
 }
@@ -95,8 +95,8 @@ impl<'a> Classes<'a> {
         Self { prefix, list: Vec::new(), finished: Vec::new(), used: HashSet::new() }
     }
 
-    /// A class that has its name but no fields yet, so that they can refer to it. None
-    /// when there are too many.
+    /// Adds a class that has a name but no fields yet, so that they can refer to it. None if there are
+    /// too many.
     pub(super) fn open(&mut self, hint: &str) -> Option<ClassId> {
         if self.list.len() >= MAX_CLASSES {
             return None;
@@ -112,8 +112,8 @@ impl<'a> Classes<'a> {
         Some(ClassId(self.list.len() - 1))
     }
 
-    /// Gives a class its fields, and tells which class to refer to: an equal one of the
-    /// same name, if there is one, as when a tool returns what it takes.
+    /// Gives a class its fields, and returns the class to refer to: an equal one of the same name if
+    /// there is one, for example when a tool returns an object that it also takes.
     pub(super) fn finish(
         &mut self,
         id: ClassId,
@@ -129,7 +129,7 @@ impl<'a> Classes<'a> {
         equal.unwrap_or(id)
     }
 
-    /// Leaves out the values that the types of fields list.
+    /// Removes the values that the types of fields list.
     pub(super) fn drop_values(&mut self) {
         for field in self.list.iter_mut().flat_map(|class| &mut class.fields) {
             field.ty = field.ty.without_values();
@@ -140,7 +140,7 @@ impl<'a> Classes<'a> {
         &self.list[id.0]
     }
 
-    /// The classes that these types need, directly or not, in the order to define them.
+    /// Returns the classes that these types need, directly or not, in the order in which to define them.
     pub(super) fn needed<'t>(&self, types: impl IntoIterator<Item = &'t Type>) -> Vec<ClassId> {
         let mut needed = HashSet::new();
         let mut waiting = Vec::new();
@@ -165,11 +165,11 @@ impl<'a> Classes<'a> {
         })
     }
 
-    /// The Python that defines a class.
+    /// Writes the Python definition of a class.
     pub(super) fn source(&self, id: ClassId, defined: &Defined, comments: Comments) -> String {
         let class = self.get(id);
-        // A field that is no identifier, or hides a type that the next ones mention, can
-        // only be written as a key.
+        // A field whose name is not an identifier, or hides a type of the fields after it, can only be
+        // written as a key.
         let as_keys = class.fields.iter().any(|field| {
             !reserved::is_identifier(field.name)
                 || reserved::is_module_name(field.name)
@@ -191,7 +191,7 @@ impl<'a> Classes<'a> {
             }
             let note = field.said().map(notes::note).unwrap_or_default();
             if comments == Comments::With && !note.is_empty() {
-                // With the colon, for `# type: …` is an instruction to type checkers.
+                // The colon is needed because `# type: …` is an instruction to type checkers.
                 source += &format!("  #: {note}");
             }
             source.push('\n');

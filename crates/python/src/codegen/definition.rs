@@ -1,4 +1,4 @@
-//! A tool, read once for everything that is written from it.
+//! The definition of a tool, parsed once for all Python that is generated from it.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use super::notes::{self, PropertyNotes};
 use super::schema::SchemaReader;
 use super::types::Type;
 
-/// A longer default tells less than its absence.
+/// The length of a default that is shown; a longer one tells a reader less than its absence.
 const MAX_DEFAULT: usize = 200;
 
-/// What results were seen to be like, of a tool that does not declare it.
+/// The schema that was inferred from the results of a tool that declares none.
 #[derive(Clone, Copy, Debug)]
 pub struct Observation<'a> {
     pub schema: &'a Value,
@@ -27,14 +27,14 @@ pub struct Observation<'a> {
 pub(super) struct Definition<'a> {
     pub(super) description: &'a str,
     pub(super) deprecation: Option<Deprecation>,
-    /// Those that are required first, each group in the order of the schema.
+    /// The parameters, the required ones first; each group is in the order of the schema.
     pub(super) parameters: Vec<Parameter<'a>>,
-    /// The class of all arguments. None when there are no parameters.
+    /// The class of all arguments. None if there are no parameters.
     pub(super) arguments: Option<ClassId>,
     /// The name for arguments that the schema allows without listing them.
     pub(super) extra: Option<String>,
     pub(super) returns: Type,
-    /// So many results made the type of the result known; none if it is declared.
+    /// From how many results the type of the result was inferred; none if it is declared.
     pub(super) observed: Option<u64>,
     pub(super) classes: Classes<'a>,
 }
@@ -47,7 +47,7 @@ pub(super) struct Parameter<'a> {
     pub(super) ty: Type,
     pub(super) presence: Presence,
     pub(super) schema: Option<&'a Value>,
-    /// What is said about it.
+    /// The description and constraints of the property.
     pub(super) said: Option<PropertyNotes<'a>>,
 }
 
@@ -55,12 +55,12 @@ pub(super) struct Parameter<'a> {
 pub(super) enum Presence {
     Required,
     Optional,
-    /// Optional, and the server takes this value, written in Python, if it is missing.
+    /// Optional, with the default of the server, written in Python.
     Default(String),
 }
 
 impl<'a> Definition<'a> {
-    /// Reads the JSON of a tool. What makes no sense in it becomes `Any`.
+    /// Reads the JSON definition of a tool. Parts that make no sense become `Any`.
     pub(super) fn new(
         raw: &'a Value,
         class_prefix: &'a str,
@@ -101,8 +101,8 @@ impl<'a> Definition<'a> {
         }
     }
 
-    /// Leaves out the values that the server wrote: choices and defaults. Types and names stay, without
-    /// which nothing can be called.
+    /// Removes the values that the server wrote: choices and defaults. Types and names stay, because
+    /// calls need them.
     pub(super) fn drop_values(&mut self) {
         for parameter in &mut self.parameters {
             parameter.ty = parameter.ty.without_values();
@@ -114,7 +114,7 @@ impl<'a> Definition<'a> {
         self.classes.drop_values();
     }
 
-    /// What stands between the brackets of the function.
+    /// Writes the text between the parentheses of the function.
     pub(super) fn parameter_list(&self, write: impl Fn(&Parameter<'a>) -> String) -> String {
         let mut list: Vec<String> = self.parameters.iter().map(write).collect();
         if !list.is_empty() {
@@ -124,21 +124,21 @@ impl<'a> Definition<'a> {
         list.join(", ")
     }
 
-    /// The classes that a call and its result need, in the order to define them.
+    /// Returns the classes that a call and its result need, in the order in which to define them.
     pub(super) fn classes_in_use(&self) -> Vec<ClassId> {
         let types = self.parameters.iter().map(|parameter| &parameter.ty);
         self.classes.needed(types.chain([&self.returns]))
     }
 }
 
-/// FastMCP puts results that are no objects in one, and says so. The caller gets what
-/// is inside.
+/// Returns the schema that callers see: FastMCP wraps results that are not objects in one, and says
+/// so; the caller gets the inner value.
 pub fn unwrapped(output: &Value) -> &Value {
     let inner = output.pointer("/properties/result");
     inner.filter(|_| is_wrapped(output)).unwrap_or(output)
 }
 
-/// Whether the result is in an object that is only there because there must be one.
+/// Tells whether the result is wrapped in an object only because MCP requires one.
 pub fn is_wrapped(output: &Value) -> bool {
     output.get("x-fastmcp-wrap-result") == Some(&Value::Bool(true))
 }

@@ -1,26 +1,26 @@
-//! Tools that should no longer be used, as their servers say it: in the definition, or in words.
+//! Deprecated tools, whose servers say so in a flag of the definition or in the description.
 
 use serde_json::Value;
 
 use super::{excerpt, literal};
 
 const WORD: &str = "deprecated";
-/// How much is told of what to use instead.
+/// How many characters of the advice are shown.
 const MAX_ADVICE_CHARS: usize = 100;
-/// Whose deprecation a sentence tells of, if it is that of the tool itself: a tool may well list
-/// what is deprecated elsewhere.
+/// Subjects of sentences that are about the tool itself, since a tool may well list things that are
+/// deprecated elsewhere.
 const SUBJECTS: [&str; 8] =
     ["this", "it is", "it's", "tool", "endpoint", "method", "function", "command"];
 
-/// That a tool should no longer be used.
+/// The deprecation of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deprecation {
-    /// What to do instead, if anything is said.
+    /// The server's advice on what to use instead; may be empty.
     advice: String,
 }
 
 impl Deprecation {
-    /// Reads a tool's definition. None if the tool is not deprecated.
+    /// Reads the deprecation in a tool's definition. None if the tool is not deprecated.
     pub fn of(raw: &Value) -> Option<Self> {
         let places = [Some(raw), raw.get("annotations"), raw.get("_meta")];
         let flagged = places.into_iter().flatten().find_map(flagged);
@@ -34,7 +34,7 @@ impl Deprecation {
         .map(|advice| Self { advice: excerpt::clipped(&literal::line(&advice), MAX_ADVICE_CHARS) })
     }
 
-    /// Puts it before what is said of the tool, which need not say it again.
+    /// Puts the deprecation before a description, unless that begins with it.
     pub fn with(&self, description: &str) -> String {
         let begins = description.trim_start_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
         match (begins.starts_with(WORD), description.is_empty()) {
@@ -54,7 +54,7 @@ impl std::fmt::Display for Deprecation {
     }
 }
 
-/// The advice of a flag: `"deprecated": true`, or a text; also with a prefix, as in `_meta`.
+/// Returns the advice of a flag: `"deprecated": true`, or a text; also with a prefix, as in `_meta`.
 fn flagged(place: &Value) -> Option<String> {
     let is_flag = |key: &str| key.rsplit(['/', '.']).next() == Some(WORD);
     let (_, value) = place.as_object()?.iter().find(|(key, _)| is_flag(key))?;
@@ -69,11 +69,11 @@ fn flagged(place: &Value) -> Option<String> {
     }
 }
 
-/// The advice of a text that says it, which may be empty.
+/// Returns the advice, which may be empty, of a text that says that its tool is deprecated.
 fn said(text: &str) -> Option<String> {
     let line = literal::line(text);
     excerpt::sentences(&line).into_iter().enumerate().find_map(|(number, sentence)| {
-        // Of the same length, for the places to be those of the sentence.
+        // This keeps the length, so that positions are valid in the sentence too.
         let small = sentence.to_ascii_lowercase();
         let at = small.find(WORD)?;
         let before = small[..at].trim_end();
@@ -84,13 +84,13 @@ fn said(text: &str) -> Option<String> {
             before.strip_suffix(verb).is_some_and(|rest| rest.is_empty() || rest.ends_with(' '))
         });
         let is_said = is_verb && SUBJECTS.iter().any(|subject| before.contains(subject));
-        // "Deprecated packages of a project" is what it lists.
+        // "Deprecated packages of a project" describes what the tool lists.
         let is_own = begins && !is_attribute(&small[at + WORD.len()..]);
         (is_own || is_bracketed || is_loud || is_said).then(|| advice(&sentence[at + WORD.len()..]))
     })
 }
 
-/// Whether the word is said of the next one.
+/// Tells whether "deprecated" describes the word after it.
 fn is_attribute(rest: &str) -> bool {
     const FOLLOWING: [&str; 10] =
         ["use", "since", "in", "as", "and", "please", "by", "for", "from", "will"];
@@ -99,8 +99,8 @@ fn is_attribute(rest: &str) -> bool {
     !word.is_empty() && !FOLLOWING.contains(&word)
 }
 
-/// What follows the word: what is in a bracket with it is about it, and what follows the bracket
-/// about the tool.
+/// Returns the advice after the word. If the word is in brackets, the advice ends with them, because
+/// the text after them describes the tool.
 fn advice(rest: &str) -> String {
     let end = rest.find([')', ']']).filter(|end| !rest[..*end].contains(['(', '[']));
     let rest = end.map_or(rest, |end| &rest[..end]);

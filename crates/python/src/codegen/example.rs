@@ -1,4 +1,4 @@
-//! One call of a tool, as a model would write it.
+//! An example call of a tool, as a model would write it.
 
 use serde_json::{Map, Value};
 
@@ -8,16 +8,16 @@ use super::{
     names::ToolName,
 };
 
-/// Longer values tell less than their absence.
+/// The length of a value that is shown; a longer one tells a reader less than its absence.
 const MAX_VALUE: usize = 120;
-/// Objects in objects are shown so deep.
+/// How deep nested objects are shown.
 const MAX_DEPTH: usize = 3;
-/// Alternatives of alternatives are followed so far. One that leads back to itself would never end.
+/// How far alternatives of alternatives are followed. One that leads back to itself would never end.
 const MAX_ALTERNATIVES: usize = 16;
-/// So many values are written for one argument; it is too long to be shown before.
+/// How many values are written for one argument. Long before that, it is too long to be shown.
 const MAX_STEPS: usize = 200;
 
-/// `await create_issue(owner="owner", title="title")`, with what is required.
+/// Writes a call with the required arguments: `await create_issue(owner="owner", title="title")`.
 pub fn example(name: &ToolName, raw: &Value) -> String {
     let definition = Definition::new(raw, "", None);
     let required =
@@ -33,7 +33,7 @@ pub fn example(name: &ToolName, raw: &Value) -> String {
     format!("await {}({})", name.python, arguments.join(", "))
 }
 
-/// A value that the schema allows, and that says what belongs there.
+/// Returns a value that the schema allows and that tells a reader what belongs there.
 fn value(name: &str, schema: &Value, root: &Value, depth: usize, steps: &mut usize) -> Value {
     *steps += 1;
     if *steps > MAX_STEPS || depth > MAX_ALTERNATIVES {
@@ -174,7 +174,7 @@ mod tests {
         };
         let itself = json!({"$ref": "#/$defs/A"});
         assert_eq!(of(json!({"anyOf": [itself, {"type": "integer"}]})), "await t(a=\"a\")");
-        // A hundred fields that each are the same object again.
+        // An object with a hundred fields, each of which is the same object again.
         let fields: Vec<String> = (0..100).map(|number| format!("f{number}")).collect();
         let properties: Map<String, Value> =
             fields.iter().map(|name| (name.clone(), itself.clone())).collect();

@@ -1,7 +1,7 @@
-//! The useful part of a text that is too long: cut between sentences or clauses, never in the
-//! middle of one where that can be helped, with units, formats and examples before mere words.
+//! Excerpts of texts that are too long: cut between sentences or clauses if possible, and clauses with
+//! units, formats and examples go before others.
 
-/// Words that tell how a value is written, or which ones there are.
+/// Words of clauses that tell how a value is written, or which values there are.
 const TELLING: [&str; 38] = [
     "e.g.",
     "i.e.",
@@ -42,7 +42,7 @@ const TELLING: [&str; 38] = [
     "exclusive",
     "yyyy",
 ];
-/// What a description may begin with, and say nothing by it.
+/// Beginnings of descriptions that carry no information.
 const EMPTY_BEGINNINGS: [&str; 10] = [
     "(optional)",
     "[optional]",
@@ -57,7 +57,7 @@ const EMPTY_BEGINNINGS: [&str; 10] = [
 ];
 const MIN_CLAUSE_CHARS: usize = 12;
 
-/// The sentences of a line, each without the space around it.
+/// Splits a line into sentences, without the space around them.
 pub(super) fn sentences(line: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
     let mut rest = line.trim();
@@ -68,7 +68,7 @@ pub(super) fn sentences(line: &str) -> Vec<&str> {
     sentences
 }
 
-/// The bytes of the first sentence with the space behind it. None of an empty text.
+/// Returns the length in bytes of the first sentence with the space after it. None for an empty text.
 pub(super) fn sentence_length(text: &str) -> Option<usize> {
     const ABBREVIATIONS: [&str; 6] = ["e.g.", "i.e.", "etc.", "vs.", "cf.", "approx."];
     if text.is_empty() {
@@ -81,7 +81,7 @@ pub(super) fn sentence_length(text: &str) -> Option<usize> {
     Some(end.map_or(text.len(), |end| end + 1))
 }
 
-/// As many whole sentences as fit, the first in part if it has to be.
+/// Returns as many whole sentences as fit, and cuts the first one if not even that fits.
 pub(super) fn whole_sentences(line: &str, chars: usize) -> String {
     let mut end = 0;
     while let Some(length) = sentence_length(&line[end..]) {
@@ -93,8 +93,9 @@ pub(super) fn whole_sentences(line: &str, chars: usize) -> String {
     clipped(line[..end].trim_end(), chars)
 }
 
-/// The part of a description that helps to write a value, in at most about so many characters: how
-/// it begins, then what is telling, then the rest, in the order of the text.
+/// Returns the part of a description that helps to write a value, in about `chars` characters at most.
+/// The beginning is chosen first, then clauses with formats and examples, then others; they stay in
+/// the order of the text.
 pub(super) fn telling_part(line: &str, chars: usize) -> String {
     let line = without_empty_beginning(line.trim());
     if line.chars().count() <= chars {
@@ -117,7 +118,7 @@ pub(super) fn telling_part(line: &str, chars: usize) -> String {
     for (rank, at) in
         by_worth.iter().enumerate().flat_map(|(rank, all)| all.iter().map(move |at| (rank, *at)))
     {
-        // What is not telling goes on from what is there, or says little.
+        // An ordinary clause is only useful directly after one that is kept.
         let goes_on = rank < 2 || at == 0 || clauses[at - 1].kept;
         let length = clauses[at].text.chars().count() + 1;
         if !clauses[at].kept && goes_on && length <= left {
@@ -127,7 +128,7 @@ pub(super) fn telling_part(line: &str, chars: usize) -> String {
     }
     match clauses.first() {
         Some(first) if first.kept => joined(&clauses),
-        // How a value is written is worth more than the whole of what it is.
+        // How a value is written is more useful than the whole first clause, which is cut.
         Some(first) if clauses.iter().any(|clause| clause.kept) => {
             let rest = joined(&clauses);
             let room = chars.saturating_sub(rest.chars().count() + 1);
@@ -142,12 +143,12 @@ pub(super) fn telling_part(line: &str, chars: usize) -> String {
 
 struct Clause<'t> {
     text: &'t str,
-    /// It is the end of its sentence.
+    /// Whether the clause ends its sentence.
     ends: bool,
     kept: bool,
 }
 
-/// What is kept, with a mark where a sentence lost a part.
+/// Joins the clauses that are kept, with a mark where a sentence lost a part.
 fn joined(clauses: &[Clause<'_>]) -> String {
     let mut text = String::new();
     let mut begun = false;
@@ -166,7 +167,7 @@ fn joined(clauses: &[Clause<'_>]) -> String {
     text
 }
 
-/// Whether a clause has figures, quotes, or a word that begins like one of those that tell.
+/// Tells whether a clause has figures, quotes, or a word that begins like one of `TELLING`.
 fn is_telling(clause: &str) -> bool {
     let small = clause.to_lowercase();
     let begins = |telling: &str| {
@@ -187,8 +188,8 @@ fn without_empty_beginning(line: &str) -> &str {
     if rest.is_empty() { line } else { rest }
 }
 
-/// A sentence, cut behind commas, semicolons and dashes and before brackets, but not inside of
-/// brackets or quotes.
+/// Splits a sentence after commas, semicolons and dashes and before brackets, but not within brackets
+/// or quotes.
 fn clauses(sentence: &str) -> Vec<&str> {
     let mut clauses = Vec::new();
     let mut start = 0;
@@ -204,7 +205,7 @@ fn clauses(sentence: &str) -> Vec<&str> {
     clauses
 }
 
-/// Where clauses end, in bytes.
+/// Returns the ends of clauses, in bytes.
 fn clause_ends(text: &str) -> impl Iterator<Item = usize> {
     let mut depth = 0_usize;
     let mut quoted = None;
@@ -230,7 +231,7 @@ fn clause_ends(text: &str) -> impl Iterator<Item = usize> {
     })
 }
 
-/// At most so many characters, cut between clauses, or else between words.
+/// Cuts a text to at most so many characters, between clauses, or else between words.
 pub(super) fn clipped(text: &str, chars: usize) -> String {
     let Some((limit, _)) = text.char_indices().nth(chars) else { return text.to_owned() };
     let of_clause = clause_ends(text).take_while(|end| *end <= limit).last();
@@ -239,7 +240,7 @@ pub(super) fn clipped(text: &str, chars: usize) -> String {
         None => {
             let cut = &text[..limit];
             let cut = cut.rfind(' ').filter(|at| *at > limit / 2).map_or(cut, |at| &cut[..at]);
-            // A bracket that was opened and lost its end says little.
+            // A parenthesis without its end is cut off too.
             let bracket = cut.rfind('(').filter(|at| *at > limit / 3 && !cut[*at..].contains(')'));
             bracket.map_or(cut, |at| &cut[..at])
         }

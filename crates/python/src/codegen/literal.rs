@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// A JSON value as Python writes it.
+/// Writes a JSON value as a Python literal.
 pub(super) fn value(json: &Value) -> String {
     match json {
         Value::Null => "None".to_owned(),
@@ -23,7 +23,7 @@ pub(super) fn value(json: &Value) -> String {
     }
 }
 
-/// A string literal in double quotes, on one line.
+/// Writes a string literal in double quotes, on one line.
 pub(super) fn string(text: &str) -> String {
     let mut literal = String::with_capacity(text.len() + 2);
     literal.push('"');
@@ -39,7 +39,7 @@ pub(super) fn string(text: &str) -> String {
     literal
 }
 
-/// A docstring, with its quotes, for a body that is indented by four spaces.
+/// Writes a docstring, with its quotes, for a body that is indented by four spaces.
 pub(super) fn docstring(text: &str) -> String {
     const INDENT: &str = "    ";
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
@@ -52,7 +52,7 @@ pub(super) fn docstring(text: &str) -> String {
                 literal.push_str(INDENT);
             }
         }
-        // Only three quotes in a row would end it, or one at the very end.
+        // Only three quotes in a row would end the docstring, or one at the very end.
         let quotes_matter = line.contains("\"\"\"") || line.ends_with('"');
         for c in line.chars() {
             match c {
@@ -70,8 +70,8 @@ pub(super) fn docstring(text: &str) -> String {
     literal
 }
 
-/// Text that can stand in a comment or on a line of its own: white space collapsed,
-/// nothing that ends the line or turns the direction of text.
+/// Makes a text safe for a comment or a line of its own: collapses white space, and removes everything
+/// that ends the line or changes the direction of text.
 pub(super) fn line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for word in text.split_whitespace() {
@@ -99,8 +99,8 @@ fn push_escaped(literal: &mut String, c: char) {
     }
 }
 
-/// Control characters, which Python refuses or a terminal obeys, and those that reorder
-/// text, with which source can look different from what it does.
+/// Tells whether a character must not be shown: control characters, which Python refuses or a terminal
+/// obeys, and those that reorder text, with which source can look different from what it does.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}')

@@ -1,8 +1,8 @@
 //! Python for the tools of MCP servers: names, types, wrappers and stubs.
 //!
-//! A tool comes in as the JSON its server sent and goes out as Python source. Nothing
-//! here does IO, and nothing here trusts that JSON: a schema that makes no sense becomes
-//! `Any`, and one that is too large is cut short.
+//! The input is the JSON definition that a server sent, the output is Python source. Nothing here does
+//! IO, and nothing here trusts that JSON: a schema that makes no sense becomes `Any`, and one that is
+//! too large is cut short.
 //!
 //! | file | subject |
 //! |---|---|
@@ -11,16 +11,16 @@
 //! | `literal` | JSON values and text as Python source |
 //! | `types` | Python type expressions |
 //! | `classes` | the `TypedDict`s of a tool |
-//! | `shape` | which properties an object has, however its schema says so |
+//! | `shape` | the properties of an object, in whichever way its schema lists them |
 //! | `schema` | from JSON schema to types |
-//! | `excerpt` | the useful part of a text that is too long |
-//! | `deprecation` | tools that should no longer be used |
-//! | `notes` | what descriptions and constraints say |
-//! | `definition` | a whole tool, read once for every renderer |
-//! | `calling` | how a tool is called, for those who check calls |
+//! | `excerpt` | excerpts of texts that are too long |
+//! | `deprecation` | deprecated tools |
+//! | `notes` | descriptions and constraints in few words |
+//! | `definition` | the definition of a tool, parsed once for every renderer |
+//! | `calling` | the parameters of a tool's function, for code that checks calls |
 //! | `wrapper` | the Python that runs in the sandbox |
 //! | `signature` | the short text that a model reads |
-//! | `example` | one call, as a model would write it |
+//! | `example` | an example call, as a model would write it |
 //! | `stub` | the `.pyi` that a type checker reads |
 
 mod calling;

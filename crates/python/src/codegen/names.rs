@@ -1,8 +1,7 @@
-//! From the names that servers give to names that Python can write.
+//! Translates the names that servers use to names that Python can write.
 //!
-//! Whoever needs to go from one to the other asks here; nothing else may sanitise a
-//! name. The results depend on the set of names only, never on their order, so that a
-//! program written today runs against the same servers tomorrow.
+//! Only this module may sanitise a name. The results depend on the set of names only, never on their
+//! order, so that a program written today runs against the same servers tomorrow.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -10,11 +9,11 @@ pub use narrows_model::ToolName;
 
 use super::reserved;
 
-/// Prefixes are repeated in every class, so a long one would multiply. Longer than any
-/// name that clients accept.
+/// The length of a class prefix, which is repeated in every class, so that a long one would multiply.
+/// Longer than any name that clients accept.
 const MAX_PREFIX: usize = 128;
 
-/// The tools of one server, by the names that the server gives them.
+/// The Python names of one server's tools, by the names that the server uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolNames {
     by_raw: BTreeMap<String, ToolName>,
@@ -37,35 +36,35 @@ impl ToolNames {
         Self { by_raw, raw_by_python }
     }
 
-    /// The Python names of a tool.
+    /// Returns the Python names of a tool.
     pub fn get(&self, raw: &str) -> Option<&ToolName> {
         self.by_raw.get(raw)
     }
 
-    /// The tool behind a Python name.
+    /// Returns the raw name of the tool behind a Python name.
     pub fn raw(&self, python: &str) -> Option<&str> {
         self.raw_by_python.get(python).map(String::as_str)
     }
 
-    /// Raw names and their Python names, sorted by the raw name.
+    /// Returns the raw names and their Python names, sorted by the raw name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &ToolName)> {
         self.by_raw.iter().map(|(raw, name)| (raw.as_str(), name))
     }
 }
 
-/// The Python module of each server.
+/// Returns the Python module of each server.
 pub fn module_names<'a>(servers: impl IntoIterator<Item = &'a str>) -> BTreeMap<String, String> {
     assign(servers, module_base)
 }
 
-/// The Python parameter of each JSON property of one tool.
+/// Returns the Python parameter of each JSON property of one tool.
 pub fn parameter_names<'a>(
     properties: impl IntoIterator<Item = &'a str>,
 ) -> BTreeMap<String, String> {
     assign(properties, parameter_base)
 }
 
-/// A name of a class, from words: `read_file` and `content` are `ReadFile` and `Content`.
+/// Makes the name of a class from words: `read_file` and `content` become `ReadFile` and `Content`.
 pub(super) fn camel_case(name: &str) -> String {
     let mut camel = String::with_capacity(name.len());
     for word in words(name).split('_') {
@@ -78,8 +77,8 @@ pub(super) fn camel_case(name: &str) -> String {
     camel
 }
 
-/// Gives each name the one that `base` makes of it, and the next free number to those
-/// that come late. A name that needs no change keeps it whatever else there is.
+/// Gives each raw name the Python name that `base` makes of it, with the next free number if that is
+/// taken. A name that needs no change stays as it is, whatever the others are.
 fn assign<'a>(
     raw: impl IntoIterator<Item = &'a str>,
     base: fn(&str) -> String,
@@ -91,7 +90,7 @@ fn assign<'a>(
     let mut taken: HashSet<String> = exact.iter().map(|(_, base)| base.clone()).collect();
     let mut assigned: BTreeMap<String, String> =
         exact.into_iter().map(|(raw, base)| (raw.to_owned(), base)).collect();
-    // Remembers where to go on, or many names of one base would take quadratic time.
+    // Without the last number of each base, many names of one base would take quadratic time.
     let mut next: HashMap<String, usize> = HashMap::new();
     for (raw, base) in changed {
         let number = next.entry(base.clone()).or_insert(1);
@@ -134,7 +133,7 @@ fn parameter_base(raw: &str) -> String {
     escape(if name.starts_with("__") { name.trim_start_matches('_') } else { name }, "arg")
 }
 
-/// Only what Python itself refuses: parameters named `type` or `list` hide nothing that
+/// Changes only names that Python itself refuses: parameters named `type` or `list` hide nothing that
 /// their function needs.
 fn escape(name: &str, empty: &str) -> String {
     match name.bytes().next() {
@@ -145,8 +144,8 @@ fn escape(name: &str, empty: &str) -> String {
     }
 }
 
-/// The letters, digits and underscores of a name. What is between them becomes one
-/// underscore, what is around them goes: `$filter[name]` is `filter_name`. Letters
+/// Keeps the letters, digits and underscores of a name. Other characters between them become one
+/// underscore, and those around them are removed: `$filter[name]` becomes `filter_name`. Letters
 /// beyond ASCII are written by number, which keeps different names different.
 fn words(raw: &str) -> String {
     let mut name = String::with_capacity(raw.len());
@@ -170,13 +169,13 @@ fn words(raw: &str) -> String {
     name
 }
 
-/// A prefix for each Python name, such that none is the start of another's or of a
-/// tool's name. Underscores, which camel case has none of, part those that would be:
-/// `get_user` next to `get_user_result` has the classes `GetUser_…`.
+/// Returns a class prefix for each Python name, such that none is the beginning of another prefix or
+/// of a tool's name. Prefixes that would be get an underscore, which camel case never has: `get_user`
+/// next to `get_user_result` has the classes `GetUser_…`.
 fn class_prefixes<'a>(pythons: impl Iterator<Item = &'a String>) -> HashMap<String, String> {
     let pythons: BTreeSet<&str> = pythons.map(String::as_str).collect();
     let camels: Vec<(String, String)> = {
-        // `a_b` and `aB` are one word in camel case; number them as other names are.
+        // `a_b` and `aB` are the same in camel case, so they are numbered like other names.
         let mut next: HashMap<String, usize> = HashMap::new();
         let mut taken = HashSet::new();
         pythons

@@ -1,4 +1,4 @@
-//! What descriptions and constraints say, in few words.
+//! Notes on values: their descriptions and constraints, in few words.
 
 use serde_json::{Map, Value};
 
@@ -6,43 +6,44 @@ use super::excerpt::{clipped, sentence_length, telling_part, whole_sentences};
 use super::literal;
 use super::types::MAX_LITERALS;
 
-/// Where a list of tools cuts a description.
+/// How many characters of a description a list of tools shows.
 const SUMMARY_CHARS: usize = 100;
 
-/// Longer patterns cost more than they tell; the server says what did not match.
+/// The length of a pattern that is shown. Longer ones cost more tokens than they are worth; the server
+/// says what did not match.
 const MAX_PATTERN: usize = 80;
 
-/// Of more alternatives, the first are told.
+/// Of how many alternatives the constraints are shown.
 const MAX_ALTERNATIVES: usize = 4;
 
-/// Formats of numbers, which only say how a machine keeps them.
+/// Formats of numbers that only say how a machine stores them.
 const MACHINE_FORMATS: [&str; 6] = ["int32", "int64", "uint32", "uint64", "float", "double"];
 
-/// Bounds that only say what a machine can count to (`Number.MAX_SAFE_INTEGER`).
+/// The bound that only says how far a machine can count (`Number.MAX_SAFE_INTEGER`).
 const MACHINE_BOUND: f64 = 9_007_199_254_740_991.0;
 
-/// The first sentence of a description, on one line, at most about a hundred characters.
+/// Returns the first sentence of a description, on one line, in about a hundred characters at most.
 pub fn summary_line(description: &str) -> String {
     clipped(&first_sentence(description), SUMMARY_CHARS)
 }
 
-/// What is said about a property. References may lead to other places for each of both.
+/// The schemas that describe a property. References may lead to different ones for description and
+/// constraints.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PropertyNotes<'a> {
-    /// Where its description stands.
+    /// The schema with the description.
     pub(super) description: &'a Value,
-    /// Where its constraints stand.
+    /// The schema with the constraints.
     pub(super) limits: &'a Value,
 }
 
-/// The description and the constraints of a property, on one line. Empty if there are
-/// none.
+/// Writes the description and the constraints of a property on one line. Empty if there are none.
 pub(super) fn note(said: PropertyNotes<'_>) -> String {
     joined(literal::line(description(said.description)), said.limits)
 }
 
-/// As [`note`], with the telling part of the description, or without it when it only repeats the
-/// name of the property.
+/// Writes a note like [`note`], with an excerpt of the description, or without it if it only repeats
+/// the name of the property.
 pub(super) fn short_note(name: &str, said: PropertyNotes<'_>, chars: usize) -> String {
     let description = description(said.description);
     if repeats(name, description) {
@@ -76,7 +77,7 @@ pub(super) fn description(schema: &Value) -> &str {
     schema.get("description").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// As many whole sentences as fit.
+/// Returns as many whole sentences as fit.
 pub(super) fn sentences(text: &str, chars: usize) -> String {
     whole_sentences(&literal::line(text), chars)
 }
@@ -90,7 +91,7 @@ fn first_sentence(text: &str) -> String {
     line[..end].trim_end().to_owned()
 }
 
-/// What a schema says of the values that fit.
+/// Returns the constraints of a schema on its values.
 pub(super) fn constraints(schema: &Value) -> Vec<String> {
     let Some(keywords) = schema.as_object() else { return Vec::new() };
     let mut said = own_constraints(keywords);
@@ -103,8 +104,8 @@ pub(super) fn constraints(schema: &Value) -> Vec<String> {
     said
 }
 
-/// The part of a schema that has what it says of values, if it says nothing itself: the one alternative
-/// beside `null`, which is the usual way to write an optional value, or the only part of all.
+/// Returns the only part of a schema that can have constraints besides its own: the one alternative
+/// beside `null`, which is the usual way to write an optional value, or the single part.
 pub(super) fn only_part(schema: &Value) -> Option<&Value> {
     let is_null = |one: &&Value| one.get("type").and_then(Value::as_str) == Some("null");
     let list = ["anyOf", "oneOf", "allOf"].iter().find_map(|name| schema.get(name)?.as_array())?;
@@ -123,7 +124,7 @@ fn own_constraints(keywords: &Map<String, Value>) -> Vec<String> {
     said
 }
 
-/// Bounds and formats.
+/// Returns the bounds and formats of a schema.
 fn limits(keywords: &Map<String, Value>) -> Vec<String> {
     let mut said = Vec::new();
     said.extend(number_range(keywords));
@@ -133,7 +134,7 @@ fn limits(keywords: &Map<String, Value>) -> Vec<String> {
     said.extend(range("items", keywords, "minItems", "maxItems"));
     let text = |keyword| keywords.get(keyword).and_then(Value::as_str);
     let format = text("format").filter(|format| !MACHINE_FORMATS.contains(format));
-    // A format says the same as its pattern, in one word.
+    // A format says in one word what its pattern says.
     match (format.or(text("contentEncoding")), text("pattern")) {
         (Some(format), _) => said.push(literal::line(format)),
         (None, Some(pattern)) if pattern.chars().count() <= MAX_PATTERN => {
@@ -149,7 +150,7 @@ fn number_range(keywords: &Map<String, Value>) -> Option<String> {
         let value = keywords.get(keyword)?;
         value.as_f64().filter(|n: &f64| n.abs() < MACHINE_BOUND).map(|_| value.to_string())
     };
-    // In draft 4 the exclusive ones are flags beside the others.
+    // In draft 4, `exclusiveMinimum` and `exclusiveMaximum` are flags beside the bounds.
     let flag = |keyword| keywords.get(keyword) == Some(&Value::Bool(true));
     let min = match (number("exclusiveMinimum"), number("minimum")) {
         (Some(n), _) => Some(format!(">{n}")),
@@ -181,7 +182,7 @@ fn range(what: &str, keywords: &Map<String, Value>, min: &str, max: &str) -> Opt
     }
 }
 
-/// The values that were too many for the type.
+/// Returns the values of an enumeration that has too many for a type.
 fn enumeration(keywords: &Map<String, Value>) -> Option<String> {
     let values = keywords.get("enum")?.as_array()?;
     if values.len() <= MAX_LITERALS {

@@ -2,8 +2,8 @@
 
 pub(crate) use narrows_model::{is_identifier, is_keyword};
 
-/// What a generated module refers to. A tool or class of that name would change the
-/// meaning of every annotation after it.
+/// Names that a generated module refers to. A tool or class of such a name would change the meaning of
+/// every annotation after it.
 const MODULE_NAMES: &[&str] = &[
     "Annotated",
     "Any",

@@ -1,4 +1,4 @@
-//! From JSON schema (draft 7 to 2020-12) to Python types.
+//! Translates JSON schema (draft 7 to 2020-12) to Python types.
 
 use std::collections::HashMap;
 
@@ -10,21 +10,21 @@ use super::notes;
 use super::shape::ObjectSchema;
 use super::types::{self, Type};
 
-/// Deeper than any schema that was written by hand or made from types; what is below
-/// is `Any`. It bounds the stack, whatever `$ref`s there are.
+/// How deep a schema is read; anything below is `Any`. Deeper than any schema that was written by hand
+/// or generated from types. It bounds the stack, whatever `$ref`s there are.
 const MAX_DEPTH: usize = 32;
 
-/// Stops schemas that are small and take for ever, such as `allOf` of twice the same
-/// `$ref` at each level.
+/// How many parts of a schema are read. Stops small schemas that take forever, such as an `allOf` of
+/// twice the same `$ref` at each level.
 const MAX_STEPS: usize = 50_000;
 
-/// Reads the parts of one schema document.
+/// A reader of the parts of one schema document.
 #[derive(Debug)]
 pub(super) struct SchemaReader<'a, 'c> {
     root: &'a Value,
     classes: &'c mut Classes<'a>,
-    /// By where the schema stands in the document, so that each object is one class,
-    /// however many references lead to it. The addresses are only compared.
+    /// The types that were read, by the address of their schema in the document, so that each object is
+    /// one class, however many references lead to it. The addresses are only compared.
     seen: HashMap<*const Value, ClassState>,
     steps: usize,
 }
@@ -35,12 +35,12 @@ enum ClassState {
     Done(Type),
 }
 
-/// What a tool takes.
+/// The arguments of a tool.
 #[derive(Debug)]
 pub(super) struct Arguments {
-    /// Has a field for each parameter. None when nothing is said about them.
+    /// A class with a field for each parameter. None if the schema lists none.
     pub(super) class: Option<ClassId>,
-    /// Other arguments are welcome too.
+    /// Whether the tool takes other arguments too.
     pub(super) open: bool,
 }
 
@@ -49,12 +49,12 @@ impl<'a, 'c> SchemaReader<'a, 'c> {
         Self { root, classes, seen: HashMap::new(), steps: 0 }
     }
 
-    /// The type of a part of the document. `hint` names it if it needs a class.
+    /// Reads the type of a part of the document. `hint` names it if it needs a class.
     pub(super) fn read(&mut self, schema: &'a Value, hint: &str) -> Type {
         self.at(schema, hint, 0)
     }
 
-    /// The whole document as the arguments of a tool.
+    /// Reads the whole document as the arguments of a tool.
     pub(super) fn read_arguments(&mut self, hint: &str) -> Arguments {
         let shape = self.shape(self.root, 0);
         let open = shape.is_open() || (!shape.listed && shape.is_empty());
@@ -74,11 +74,11 @@ impl<'a, 'c> SchemaReader<'a, 'c> {
         }
         match self.seen.get(&std::ptr::from_ref(schema)) {
             Some(ClassState::Done(ty)) => {
-                // It will be written once more.
+                // The type will be written once more, so it counts again.
                 self.steps += ty.size();
                 return ty.clone();
             }
-            // Recursion without an object on the way has no name to refer to.
+            // A recursive type that has no object on the way has no name to refer to.
             Some(ClassState::Open) => return Type::Any,
             None => {}
         }
@@ -126,7 +126,7 @@ impl<'a, 'c> SchemaReader<'a, 'c> {
         }
     }
 
-    /// `anyOf` and `oneOf`, unless they only constrain what is said beside them.
+    /// Reads `anyOf` and `oneOf`, unless they only constrain the keywords beside them.
     fn of_alternatives(
         &mut self,
         keywords: &'a Map<String, Value>,
@@ -190,7 +190,7 @@ impl<'a, 'c> SchemaReader<'a, 'c> {
             .unwrap_or(Type::Any)
     }
 
-    /// Always a list: JSON gives no tuples, and a list is what a program will hold.
+    /// Reads an array, always as a list: JSON has no tuples, and programs get lists.
     fn of_array(&mut self, keywords: &'a Map<String, Value>, hint: &str, depth: usize) -> Type {
         let mut items: Vec<&'a Value> = Vec::new();
         for keyword in ["prefixItems", "items"] {
@@ -229,7 +229,7 @@ impl<'a, 'c> SchemaReader<'a, 'c> {
         depth: usize,
     ) -> Type {
         let Some(id) = self.classes.open(hint) else { return Type::dict(Type::Any) };
-        // Before the fields are read, for they may refer to it.
+        // Set before the fields are read, because they may refer to the class.
         self.seen.insert(schema, ClassState::Done(Type::Class(id)));
         let open = shape.is_open();
         let mut fields = Vec::new();
@@ -274,7 +274,7 @@ impl<'a, 'c> SchemaReader<'a, 'c> {
         }
     }
 
-    /// Where the description stands: here, or where a reference leads.
+    /// Returns the schema with the description: this one, or the target of its reference.
     fn described(&mut self, schema: &'a Value) -> &'a Value {
         if schema.get("description").is_some() {
             return schema;
@@ -282,7 +282,7 @@ impl<'a, 'c> SchemaReader<'a, 'c> {
         let Some((target, _)) = schema.get("$ref").and_then(|r| self.resolve(r)) else {
             return schema;
         };
-        // One long text that many properties refer to would be written for each.
+        // One long text that many properties refer to would be written for each of them.
         if self.may_step() {
             self.steps += notes::description(target).len() / 8;
             return target;
@@ -290,7 +290,8 @@ impl<'a, 'c> SchemaReader<'a, 'c> {
         schema
     }
 
-    /// Where the constraints stand: here, or where references and single alternatives lead.
+    /// Returns the schema with the constraints: this one, or one that references and single alternatives
+    /// lead to.
     fn limited(&mut self, schema: &'a Value) -> &'a Value {
         let mut at = schema;
         for _ in 0..MAX_DEPTH {
@@ -302,13 +303,13 @@ impl<'a, 'c> SchemaReader<'a, 'c> {
             at = next;
         }
         if !std::ptr::eq(at, schema) {
-            // As for a description that many refer to.
+            // These are written for each property too, like a description.
             self.steps += notes::constraints(at).join(", ").len() / 8;
         }
         at
     }
 
-    /// The target of a reference within the document, and its last name.
+    /// Resolves a reference within the document, and returns the target with its last name.
     fn resolve(&self, reference: &Value) -> Option<(&'a Value, String)> {
         let pointer = percent_decoded(reference.as_str()?.strip_prefix('#')?)?;
         let target = self.root.pointer(&pointer)?;
@@ -325,9 +326,8 @@ impl<'a, 'c> SchemaReader<'a, 'c> {
     }
 }
 
-/// The values of an enumeration that its `type` allows. None if there are none, for then
-/// one of the two is wrong, and it is more often the enumeration (`enum` beside an array
-/// is meant for its items).
+/// Returns the values of an enumeration that its `type` allows. None if there are none: one of the two
+/// is wrong then, and it is more often the enumeration (`enum` beside an array is meant for its items).
 fn of_enum(values: &Value, keywords: &Map<String, Value>) -> Option<Type> {
     let allowed: Option<Vec<&str>> = match keywords.get("type") {
         Some(Value::String(name)) => Some(vec![name]),
@@ -360,7 +360,7 @@ mod tests {
     use super::super::classes::{Comments, Defined};
     use super::*;
 
-    /// The expression of a schema, and the classes that it needs.
+    /// Returns the type expression of a schema, and the classes that it needs.
     fn python(schema: &Value) -> (String, String) {
         let mut classes = Classes::new("T");
         let ty = SchemaReader::new(schema, &mut classes).read(schema, "Root");

@@ -1,5 +1,5 @@
-//! Which properties an object has, whether its schema says so at once, in parts
-//! (`allOf`) or in alternatives (`anyOf`, `oneOf`).
+//! The properties of an object, whether its schema lists them directly, in parts (`allOf`) or in
+//! alternatives (`anyOf`, `oneOf`).
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 /// A property, before its type is read.
 #[derive(Debug, Default)]
 pub(super) struct Property<'a> {
-    /// Any of these describes it. None when it is only named as required.
+    /// Schemas of which any one describes the property. Empty if it is only listed as required.
     pub(super) schemas: Vec<&'a Value>,
     pub(super) required: bool,
 }
@@ -18,9 +18,9 @@ pub(super) struct Property<'a> {
 pub(super) struct ObjectSchema<'a> {
     names: Vec<&'a str>,
     properties: HashMap<&'a str, Property<'a>>,
-    /// A schema of further properties, if one is given. The first counts.
+    /// The schema of further properties, if there is one. The first counts.
     pub(super) additional: Option<&'a Value>,
-    /// `properties` is there, even if it is empty.
+    /// Whether the schema has `properties`, even if they are empty.
     pub(super) listed: bool,
 }
 
@@ -29,7 +29,7 @@ impl<'a> ObjectSchema<'a> {
         self.names.is_empty()
     }
 
-    /// The schema says of itself that there may be more properties.
+    /// Tells whether the schema explicitly allows more properties.
     pub(super) fn is_open(&self) -> bool {
         match self.additional {
             None | Some(Value::Bool(false)) => false,
@@ -43,7 +43,7 @@ impl<'a> ObjectSchema<'a> {
             .map(move |name| (name, self.properties.remove(name).unwrap_or_default()))
     }
 
-    /// Adds what an object's own keywords say, and tells how many there were.
+    /// Adds the properties of an object's own keywords, and returns how many there were.
     pub(super) fn add_own(&mut self, schema: &'a Map<String, Value>) -> usize {
         let mut count = 0;
         if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
@@ -65,7 +65,7 @@ impl<'a> ObjectSchema<'a> {
         count
     }
 
-    /// Adds alternatives: what only some of them require is not required.
+    /// Adds alternatives. A property that only some of them require is not required.
     pub(super) fn add_alternatives(&mut self, alternatives: Vec<Self>) {
         let count = alternatives.len();
         let mut required: HashMap<&'a str, usize> = HashMap::new();
@@ -84,8 +84,8 @@ impl<'a> ObjectSchema<'a> {
         }
     }
 
-    /// One more schema for a property that may have one: both hold, so the one that
-    /// says something is enough.
+    /// Adds a schema for a property that may have one already. Both hold, so one that says anything is
+    /// enough.
     fn add_schema(&mut self, name: &'a str, schema: &'a Value) {
         let property = self.property(name);
         if property.schemas.iter().all(|known| says_nothing(known)) {

@@ -1,4 +1,4 @@
-//! A tool in the few lines that a model needs to call it.
+//! The signature of a tool: the few lines that a model needs to call it.
 
 use serde_json::Value;
 
@@ -10,18 +10,18 @@ use super::notes::{self, PropertyNotes};
 use super::types::Type;
 use super::wrapper::observed;
 
-/// How many characters of a description are kept, by what it describes.
+/// How many characters of descriptions are kept, by what they describe.
 #[derive(Clone, Copy, Debug)]
 struct DescriptionLimits {
     tool: usize,
     parameter: usize,
     /// A property inside an argument.
     field: usize,
-    /// A property of the result. The first to go: a program can look at what it got.
+    /// A property of the result. These are dropped first, because a program can look at its results.
     result: usize,
 }
 
-/// The first that is short enough is used.
+/// The levels of detail. The first with which the signature is short enough is used.
 const DETAILS: [DescriptionLimits; 5] = [
     DescriptionLimits { tool: 300, parameter: 160, field: 100, result: 60 },
     DescriptionLimits { tool: 200, parameter: 120, field: 80, result: 0 },
@@ -30,12 +30,12 @@ const DETAILS: [DescriptionLimits; 5] = [
     DescriptionLimits { tool: 80, parameter: 30, field: 25, result: 0 },
 ];
 
-/// What is short enough, in percent of the JSON's bytes. It makes less than 40 % of its
-/// tokens over all real tools, for JSON has more bytes to a token.
+/// The length of a short signature, in percent of the JSON's bytes. Over all real tools, that is less
+/// than 40 % of its tokens, because JSON has more bytes per token.
 const SHORT: usize = 34;
 
-/// The signature of a tool with its types and what they mean. It reads like Python but
-/// is not run: `?` marks keys that may be absent, and names are without their prefix.
+/// Writes the signature of a tool with its types and their meaning. It reads like Python but is never
+/// run: `?` marks keys that may be absent, and class names have no prefix.
 pub fn signature(name: &ToolName, raw: &Value, observation: Option<Observation<'_>>) -> String {
     let definition = Definition::new(raw, "", observation);
     let enough = raw.to_string().len() * SHORT / 100;
@@ -75,7 +75,7 @@ fn with_detail(name: &ToolName, definition: &Definition<'_>, detail: Description
     text
 }
 
-/// Nothing, rather than that it may be anything.
+/// Writes the type of the result, and nothing if that may be anything.
 fn returns(definition: &Definition<'_>) -> String {
     if definition.returns == Type::Any {
         return String::new();
@@ -86,10 +86,10 @@ fn returns(definition: &Definition<'_>) -> String {
     format!(" -> {ty}{source}")
 }
 
-/// Something and what is said about it.
+/// An item and the note on it.
 type Noted = (String, String);
 
-/// Shorter than the truth: `= None` goes without `| None`.
+/// Writes the parameters with their notes. `= None` stands for `| None = None`, which is shorter.
 fn parameters(definition: &Definition<'_>, chars: usize) -> Vec<Noted> {
     let mut list = Vec::new();
     for Parameter { raw, python, ty, presence, said, .. } in &definition.parameters {
@@ -102,7 +102,7 @@ fn parameters(definition: &Definition<'_>, chars: usize) -> Vec<Noted> {
                 format!("{python}: {} = {value}", expression(definition, ty))
             }
         };
-        // The star once, in front of all: every parameter is given by name.
+        // One star before all of them: every parameter is passed by name.
         let star = if list.is_empty() { "*, " } else { "" };
         list.push((format!("{star}{text}"), short_note(raw, *said, chars)));
     }
@@ -125,7 +125,7 @@ fn class(definition: &Definition<'_>, id: ClassId, chars: usize) -> String {
     format!("{} = {{{}}}\n", class.name, listed(fields))
 }
 
-/// On one line, except for those that something is said about: they have their own.
+/// Joins items on one line, except for those with a note, which get lines of their own.
 fn listed(items: Vec<Noted>) -> String {
     if items.iter().all(|(_, note)| note.is_empty()) {
         let items: Vec<String> = items.into_iter().map(|(item, _)| item).collect();

@@ -10,7 +10,7 @@ use super::wrapper::docstring;
 
 const HEADER: &str = "from typing import Any, Literal, NotRequired, TypedDict, Union, overload\n\n";
 
-/// A tool to be described in a stub.
+/// A tool that a stub describes.
 #[derive(Clone, Copy, Debug)]
 pub struct StubTool<'a> {
     pub name: &'a ToolName,
@@ -18,7 +18,7 @@ pub struct StubTool<'a> {
     pub raw: &'a Value,
 }
 
-/// The stub of a module with these tools.
+/// Writes the stub of a module with these tools.
 pub fn stub<'a>(tools: impl IntoIterator<Item = StubTool<'a>>) -> String {
     let mut text = HEADER.to_owned();
     for tool in tools {
@@ -50,15 +50,15 @@ fn push_tool(text: &mut String, tool: StubTool<'_>) {
     );
 }
 
-/// What a call with one dictionary takes. A `TypedDict` cannot say that there may be
-/// more keys, so where there may, any dictionary will do.
+/// Returns the type of the only argument in a call with a dictionary. A `TypedDict` cannot say that
+/// there may be more keys, so if there may, any dictionary is allowed.
 fn arguments(definition: &Definition<'_>) -> Type {
     let class = definition.arguments.map(Type::Class);
     let any = definition.extra.as_ref().map(|_| Type::dict(Type::Any));
     Type::union(class.into_iter().chain(any))
 }
 
-/// Defaults are left out: a schema's may not be of the type that it gives.
+/// Writes the parameters, without defaults: the default of a schema may not be of its type.
 fn parameters(definition: &Definition<'_>) -> String {
     definition.parameter_list(|Parameter { python, ty, presence, .. }| {
         let (ty, default) = match presence {

@@ -5,18 +5,18 @@ use serde_json::Value;
 use super::classes::ClassId;
 use super::literal;
 
-/// Longer enumerations are told in the documentation instead; in a type they only hide
-/// the rest of the signature.
+/// How many values a `Literal` may have. Longer enumerations are in the documentation instead; in a
+/// type they only hide the rest of the signature.
 pub(super) const MAX_LITERALS: usize = 20;
 
-/// A longer string is no choice that anyone would write.
+/// The length of a string in a `Literal`. A longer one is not a choice that anyone would write.
 const MAX_LITERAL_BYTES: usize = 120;
 
-/// More alternatives than this say no more than `Any`.
+/// How many alternatives a union may have. More say no more than `Any`.
 const MAX_ALTERNATIVES: usize = 24;
 
-/// Stops schemas whose shared parts double at each level: they are small as JSON and
-/// endless when written out.
+/// The size of a type. Stops schemas whose shared parts double at each level: they are small as JSON
+/// and endless when written out.
 const MAX_SIZE: usize = 100;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -45,7 +45,7 @@ impl Type {
         Self::Dict(Box::new(value)).bounded()
     }
 
-    /// Whatever one of them allows. Of none at all, nothing is known.
+    /// Returns the union of some types; `Any` if there are none.
     pub(super) fn union(alternatives: impl IntoIterator<Item = Self>) -> Self {
         let mut members = Vec::new();
         let mut literals = Vec::new();
@@ -61,7 +61,7 @@ impl Type {
                     Self::None => or_none = true,
                     Self::Literal(values) => {
                         for value in values {
-                            // Once there are too many, more are not even compared.
+                            // Once there are too many, further ones are not even compared.
                             if literals.len() > MAX_LITERALS {
                                 add_new(&mut members, [base(&value)]);
                             } else {
@@ -101,7 +101,7 @@ impl Type {
         }
     }
 
-    /// The type without the values that it lists: `Literal["a", 1]` is `str | int`.
+    /// Returns the type without the values that it lists: `Literal["a", 1]` becomes `str | int`.
     pub(super) fn without_values(&self) -> Self {
         match self {
             Self::Literal(values) => Self::union(values.iter().map(base)),
@@ -122,7 +122,7 @@ impl Type {
         }
     }
 
-    /// The expression. `class` gives the name of a class, in quotes where it is not yet
+    /// Writes the type expression. `class` returns the name of a class, in quotes where it is not yet
     /// defined.
     pub(super) fn expression(&self, class: &impl Fn(ClassId) -> String) -> String {
         match self {
@@ -141,7 +141,7 @@ impl Type {
             Self::Class(id) => class(*id),
             Self::Union(members) => {
                 let members: Vec<String> = members.iter().map(|m| m.expression(class)).collect();
-                // A name in quotes is a string, and strings have no `|`.
+                // A name in quotes is a string, and the operator `|` does not work on strings.
                 if members.iter().any(|member| member.starts_with('"')) {
                     format!("Union[{}]", members.join(", "))
                 } else {
@@ -155,7 +155,7 @@ impl Type {
         if self.size() > MAX_SIZE { Self::Any } else { self }
     }
 
-    /// About how long its expression is, in words.
+    /// Returns the approximate length of the expression, in words.
     pub(super) fn size(&self) -> usize {
         1 + match self {
             Self::Literal(values) => values.len(),
@@ -166,7 +166,7 @@ impl Type {
     }
 }
 
-/// The type that has just these values, or a wider one if they are many.
+/// Returns the type with exactly these values, or a wider one if there are many.
 pub(super) fn of_values<'v>(values: impl IntoIterator<Item = &'v Value>) -> Type {
     Type::union(values.into_iter().map(|value| match value {
         Value::Null => Type::None,

@@ -1,4 +1,4 @@
-//! The Python of one tool, as it runs in the sandbox.
+//! The Python source of a tool that runs in the sandbox.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use super::names::ToolName;
 use super::notes;
 use super::types::Type;
 
-/// What the source of a tool relies on besides `_tool`.
+/// The imports that the source of a tool relies on, besides `_tool`.
 pub const PREAMBLE: &str = "from typing import Any, Literal, NotRequired, TypedDict, Union\n";
 
 /// The Python source of one tool: its classes, and a function without a body that the
@@ -23,8 +23,8 @@ pub struct ToolCode {
 }
 
 impl ToolCode {
-    /// `full_name` is what `_tool` is told to call; `raw` is the tool as its server
-    /// defines it.
+    /// Generates the source. `full_name` is the tool that `_tool` calls; `raw` is the definition by its
+    /// server.
     pub fn new(
         full_name: &str,
         name: &ToolName,
@@ -35,9 +35,9 @@ impl ToolCode {
         Self::with_docstring(full_name, name, &definition, &docstring(&definition))
     }
 
-    /// As [`Self::new`], without what the server says of the tool, which is its description and the
-    /// values in its signature (choices, defaults): a flow rule counts that as read, and a program
-    /// that only names a tool has not read it.
+    /// Generates the source like [`Self::new`], without the texts of the server: the description of the
+    /// tool, and the values in its signature (choices, defaults). For flow rules, showing them counts as
+    /// reading from the server, and a program that only names a tool has not read anything.
     pub fn without_description(
         full_name: &str,
         name: &ToolName,
@@ -76,7 +76,7 @@ impl ToolCode {
     }
 }
 
-/// The docstring of a tool: all of its description, then its parameters.
+/// Writes the docstring of a tool: its whole description, then its parameters.
 pub(super) fn docstring(definition: &Definition<'_>) -> String {
     let mut text = definition.description.trim().to_owned();
     let notes: Vec<String> = definition
@@ -96,7 +96,7 @@ pub(super) fn docstring(definition: &Definition<'_>) -> String {
     literal::docstring(&text)
 }
 
-/// That a type is not declared by its server.
+/// Returns the note on a type that was inferred from results and not declared by the server.
 pub(super) fn observed(calls: u64) -> String {
     format!("observed in {calls} call{}", if calls == 1 { "" } else { "s" })
 }
@@ -208,7 +208,7 @@ async def help(*, kinds: list[str | int | None], only: str, kind: str | int | No
     """get_tool_definition tells what it does."""
 "#
         );
-        // The control: else they are there.
+        // The control: the full source has the values.
         assert!(ToolCode::new("x", name, &raw, None).source.matches("SECRET").count() > 5);
     }
 }

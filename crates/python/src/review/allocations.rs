@@ -1,4 +1,4 @@
-//! `huge-allocation`: constants that ask for more memory than there is.
+//! `huge-allocation`: constant expressions that need more memory than a program has.
 
 use std::cell::Cell;
 
@@ -12,14 +12,14 @@ use super::{
 use crate::scope::ScopeId;
 use narrows_policy::Level;
 
-/// The interpreter has 32 bits.
+/// The bytes of a pointer: the interpreter has 32 bits.
 const POINTER: f64 = 4.0;
-/// A number in a list, at least.
+/// The bytes of a number in a list, at least.
 const NUMBER: f64 = 12.0;
-/// 30 bits of a large number take four bytes.
+/// The bits of a large number that a byte holds: 30 bits take four bytes.
 const BITS_PER_BYTE: f64 = 7.5;
 
-/// An expression that cannot have its value within the limits of a level.
+/// Returns the finding for an expression whose value exceeds the memory of a level.
 pub(super) fn huge(
     expr: &Expr,
     resolver: &Resolver<'_>,
@@ -48,7 +48,7 @@ fn megabytes(bytes: f64) -> String {
     }
 }
 
-/// How many elements a loop or a list has that are known.
+/// Returns the number of elements of an iterable, if it is known.
 pub(super) fn count(iter: &Expr, resolver: &Resolver<'_>, scope: ScopeId) -> Option<f64> {
     Sizes { resolver, scope, steps: Cell::new(STEPS) }.count(iter)
 }
@@ -60,7 +60,7 @@ struct Sizes<'s, 'a> {
 }
 
 impl Sizes<'_, '_> {
-    /// At least so many bytes.
+    /// Returns the least number of bytes that the value of an expression takes.
     fn of(&self, expr: &Expr) -> Option<f64> {
         self.resolver.step()?;
         self.steps.set(self.steps.get().checked_sub(1)?);
@@ -82,7 +82,7 @@ impl Sizes<'_, '_> {
     fn elements(&self, elements: &[Expr]) -> Option<f64> {
         let is_known = !elements.iter().any(Expr::is_starred_expr);
         is_known.then(|| {
-            // The steps end this early in a long list.
+            // Without this, a long list would be walked to its end after the steps are used up.
             let inner = elements.iter().map_while(|element| {
                 (self.steps.get() > 0).then(|| self.of(element).unwrap_or_default())
             });
@@ -115,7 +115,7 @@ impl Sizes<'_, '_> {
         }
     }
 
-    /// The bytes that are there again with each repetition.
+    /// Returns the bytes that each repetition adds.
     fn repeated(&self, of: &Expr) -> Option<f64> {
         match of {
             Expr::List(list) => Some(list.elts.len() as f64 * POINTER),
@@ -151,7 +151,7 @@ impl Sizes<'_, '_> {
         known.product()
     }
 
-    /// How many elements.
+    /// Returns the number of elements of an iterable.
     fn count(&self, iter: &Expr) -> Option<f64> {
         self.resolver.step()?;
         self.steps.set(self.steps.get().checked_sub(1)?);

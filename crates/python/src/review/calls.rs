@@ -8,7 +8,7 @@ use super::finding::{ReviewFindings, RuleHit, Severity};
 use crate::uses::Mentions;
 use narrows_policy::{Denial, Level, ToolAccess};
 
-/// Tools that would be refused.
+/// Reports the tools that would be refused.
 pub(super) fn denied(
     mentions: &Mentions,
     level: &Level,
@@ -32,7 +32,7 @@ pub(super) fn denied(
     }
 }
 
-/// What is called.
+/// The target of a call.
 #[derive(Clone, Copy, Debug)]
 enum CalledFunction<'a> {
     Tool,
@@ -47,11 +47,11 @@ struct CallSite<'a> {
     at: TextSize,
 }
 
-/// How often something happens.
+/// How often a place is executed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Times {
     pub(super) count: f64,
-    /// Nothing leaves it out.
+    /// Whether nothing can skip it.
     pub(super) surely: bool,
 }
 
@@ -62,7 +62,7 @@ impl Times {
         Self { surely: false, ..self }
     }
 
-    /// In a loop of so many turns; not known counts as one that may not come.
+    /// Returns the count within a loop of so many turns. An unknown number counts as one uncertain turn.
     pub(super) fn looped(self, turns: Option<f64>) -> Self {
         match turns {
             Some(turns) => Self { count: self.count * turns, ..self },
@@ -71,16 +71,16 @@ impl Times {
     }
 }
 
-/// The calls of a program, by the function that they stand in.
+/// The calls of a program, by the function around them.
 #[derive(Debug, Default)]
 pub(super) struct CallGraph<'a> {
-    /// The first is the program itself.
+    /// The calls of each function; the first is the program itself.
     functions: Vec<Vec<CallSite<'a>>>,
-    /// None of a name that several functions have.
+    /// The ids of functions by name; none for a name that several functions have.
     by_name: HashMap<&'a str, Option<usize>>,
 }
 
-/// A sum of calls, and how many of them are sure.
+/// A sum of calls, and how many of them are certain.
 #[derive(Clone, Copy, Debug, Default)]
 struct Total {
     all: f64,
@@ -105,7 +105,7 @@ impl<'a> CallGraph<'a> {
         self.functions[within].push(CallSite { callee: CalledFunction::Function(name), times, at });
     }
 
-    /// Tells if there are more calls than a level allows.
+    /// Reports if there are more calls than a level allows.
     pub(super) fn report(&self, level: &Level, findings: &mut ReviewFindings<'_>) {
         let limit = f64::from(level.limits.tool_calls);
         let mut totals = vec![None; self.functions.len()];
@@ -142,7 +142,8 @@ impl<'a> CallGraph<'a> {
         Total { all: of_callee.all * count, sure }
     }
 
-    /// A function that calls itself counts once, and so does one deep inside of others.
+    /// Adds up the calls of a function. Recursive calls add nothing, and neither do functions that are
+    /// reached through more than `MAX_DEPTH` others.
     fn of_function(&self, id: usize, totals: &mut [Option<Total>], depth: usize) -> Total {
         const MAX_DEPTH: usize = 32;
         if let Some(known) = totals[id] {

@@ -1,4 +1,4 @@
-//! Texts and numbers that are known without running the program.
+//! Evaluates texts and numbers that are known without running the program.
 
 use std::cell::Cell;
 
@@ -8,17 +8,18 @@ use ruff_text_size::Ranged;
 use super::resolver::Resolver;
 use crate::scope::{BindingValue, ScopeId};
 
-/// So many parts of one expression are looked at.
+/// How many parts of one expression are evaluated.
 pub(super) const STEPS: usize = 300;
-/// From a name to its value is a long way, or names that stand for one another would take all day.
+/// The steps that following a name to its value costs. It is many, since names that stand for one
+/// another would take very long.
 const STEP_TO_VALUE: usize = 30;
-/// What has more digits is more than any number that is reckoned with.
+/// A literal with more digits counts as infinite.
 const MAX_NUMBER_LEN: usize = 1_000;
-/// Names of attributes are shorter.
+/// Longer texts are not followed, because names of attributes are shorter.
 const MAX_TEXT_LEN: usize = 1_000;
 
 impl<'a> Resolver<'a> {
-    /// The expression that a name is always the value of.
+    /// Returns the expression that is the only value of a name.
     fn value_of(
         &self,
         expr: &Expr,
@@ -34,7 +35,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// A text that stands in the program, in one piece or in several.
+    /// Evaluates a text that is written in the program, in one piece or in several.
     pub(super) fn text(&self, expr: &Expr, scope: ScopeId) -> Option<String> {
         let text = self.text_within(expr, scope, &Cell::new(STEPS))?;
         (text.len() <= MAX_TEXT_LEN).then_some(text)
@@ -44,7 +45,7 @@ impl<'a> Resolver<'a> {
         self.step()?;
         steps.set(steps.get().checked_sub(1)?);
         let text = match expr {
-            // It may be named a thousand times, and must not be copied as often.
+            // A long text may be named a thousand times, and must not be copied as often.
             Expr::StringLiteral(text) if text.value.len() > MAX_TEXT_LEN => return None,
             Expr::StringLiteral(text) => text.value.to_str().to_owned(),
             Expr::Name(_) => {
@@ -83,7 +84,7 @@ impl<'a> Resolver<'a> {
         (text.len() <= MAX_TEXT_LEN).then_some(text)
     }
 
-    /// `"".join(["a", "b"])`
+    /// Evaluates `"".join(["a", "b"])`.
     fn joined(&self, call: &ExprCall, scope: ScopeId, steps: &Cell<usize>) -> Option<String> {
         let method = call.func.as_attribute_expr().filter(|method| &*method.attr == "join")?;
         let separator = self.text_within(&method.value, scope, steps)?;
@@ -97,7 +98,7 @@ impl<'a> Resolver<'a> {
         Some(parts.collect::<Option<Vec<_>>>()?.join(&separator))
     }
 
-    /// A whole number that is known, about.
+    /// Evaluates a whole number, approximately.
     pub(super) fn number(&self, expr: &Expr, scope: ScopeId, steps: &Cell<usize>) -> Option<f64> {
         self.step()?;
         steps.set(steps.get().checked_sub(1)?);
@@ -136,12 +137,12 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// A number with too many digits for the machine, in any base that Python writes.
+/// Estimates a number that is too large for 64 bits; infinity if it is not written in decimal digits.
 fn big(written: &str) -> f64 {
     written.parse().unwrap_or(f64::INFINITY)
 }
 
-/// `x[::-1]`
+/// Tells whether a slice reverses its text: `x[::-1]`.
 fn is_reversed(subscript: &ExprSubscript) -> bool {
     let Some(slice) = subscript.slice.as_slice_expr() else { return false };
     let step = slice.step.as_deref().and_then(Expr::as_unary_op_expr);

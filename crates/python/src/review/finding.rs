@@ -1,4 +1,4 @@
-//! What was found, and where.
+//! The findings of the review.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,34 +10,36 @@ use serde::Serialize;
 
 use crate::syntax::Lines;
 
-/// More than anyone reads; stops a program that is made to fill the answer.
+/// How many findings are reported. More than anyone reads; stops a program that is made to fill the
+/// answer.
 const MAX_FINDINGS: usize = 50;
-/// How many are collected to choose the worst from: a program can be made of them, each with its text.
+/// How many findings are collected to choose the worst from. Stops a program that is made of findings
+/// to fill the memory with their messages.
 const MAX_COLLECTED: usize = 5_000;
 
-/// How bad it is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Worth knowing for whoever reads the audit. Callers are not told.
+    /// Only for the audit log. Callers do not see it.
     Note,
-    /// Told to the caller; the program runs.
+    /// The caller sees it, and the program runs.
     Warning,
-    /// Where review blocks, the program does not run.
+    /// The program does not run at levels whose review blocks.
     Danger,
 }
 
-/// Something that was found in a program.
+/// A finding in a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ReviewFinding {
-    /// `dynamic-code`
+    /// The name of the rule: `dynamic-code`.
     pub rule: &'static str,
     /// From 1.
     pub line: u32,
     /// In characters, from 1.
     pub column: u32,
     pub severity: Severity,
-    /// What it is, and what to do instead.
+    /// A sentence that says what was found, and what to do instead.
     pub message: String,
 }
 
@@ -47,27 +49,27 @@ impl fmt::Display for ReviewFinding {
     }
 }
 
-/// What whoever runs the gateway says about findings.
+/// The operator's settings for findings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReviewSettings {
     /// Rules, modules, functions and attributes that are never reported: `many-calls`, `eval`.
     pub allow: BTreeSet<String>,
     /// Modules, functions and attributes that are always a danger: `pickle`, `os.system`,
-    /// `__reduce__`. Goes before `allow`.
+    /// `__reduce__`. Takes precedence over `allow`.
     pub deny: BTreeSet<String>,
 }
 
-/// Something at a place of the program.
+/// A match of a rule, before settings and limits are applied.
 #[derive(Debug)]
 pub(super) struct RuleHit {
     pub(super) rule: &'static str,
     pub(super) severity: Severity,
-    /// What `allow` may name: `os.path`, `eval`, `__mro__`.
+    /// The module, function or attribute that `allow` may name: `os.path`, `eval`, `__mro__`.
     pub(super) subject: String,
     pub(super) message: String,
 }
 
-/// All that is found, one of each rule at a place.
+/// The findings of one program, at most one of each rule at a place.
 #[derive(Debug)]
 pub(super) struct ReviewFindings<'s> {
     settings: &'s ReviewSettings,
@@ -101,7 +103,7 @@ impl<'s> ReviewFindings<'s> {
         if is_allowed {
             return;
         }
-        // What blocks a program is found among those that come first, if there is so much of it.
+        // With so many dangers, those that came first are enough to block the program.
         let is_worst = severity == Severity::Danger && !self.has_many_dangers();
         if self.found.len() >= MAX_COLLECTED && !is_worst {
             return;
@@ -113,7 +115,7 @@ impl<'s> ReviewFindings<'s> {
         }
     }
 
-    /// The worst ones if there are too many, in the order of the program.
+    /// Returns the findings in the order of the program; only the worst ones if there are too many.
     pub(super) fn in_order(self, code: &str) -> Vec<ReviewFinding> {
         let mut found: Vec<_> = self.found.into_iter().collect();
         found.sort_by_key(|(_, (severity, _))| std::cmp::Reverse(*severity));

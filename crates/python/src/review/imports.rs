@@ -12,14 +12,14 @@ use super::{
 use crate::scope::ScopeId;
 use narrows_policy::{Level, Modules};
 
-/// What imports modules by names that are made when the program runs.
+/// Functions that import modules by names that may be computed at run time.
 const BY_NAME: [&str; 3] =
     ["builtins.__import__", "importlib.__import__", "importlib.import_module"];
-/// What reaches modules that were never imported.
+/// Objects through which a program reaches modules that it never imported.
 const ALL_MODULES: [&str; 5] =
     ["sys.modules", "sys.meta_path", "sys.path_hooks", "importlib.util", "importlib.machinery"];
 
-/// `import x`
+/// Reviews `import x`.
 pub(super) fn import(import: &StmtImport, level: &Level, findings: &mut ReviewFindings<'_>) {
     for alias in &import.names {
         let at = alias.start();
@@ -31,13 +31,13 @@ pub(super) fn import(import: &StmtImport, level: &Level, findings: &mut ReviewFi
     }
 }
 
-/// `from x import y`
+/// Reviews `from x import y`.
 pub(super) fn import_from(
     import: &StmtImportFrom,
     level: &Level,
     findings: &mut ReviewFindings<'_>,
 ) {
-    // A relative import of a module of ours is one of that module.
+    // A relative import that begins with one of the modules of Narrows means that module.
     let is_own = |module: &&str| {
         let first = module.split('.').next().unwrap_or_default();
         import.level == 0 || Modules::OWN.contains(&first)
@@ -55,7 +55,7 @@ pub(super) fn import_from(
             .or_else(|| by_name(&meaning));
         named.into_iter().for_each(|found| findings.add(alias.start(), found));
         if let Some(found) = not_allowed(&meaning.path, level) {
-            // Once for the module, and not for each of its names.
+            // Reported once for the module, and not for each of its names.
             findings.add(import.start(), RuleHit { subject: module.to_owned(), ..found });
         }
     }
@@ -66,7 +66,7 @@ fn module_denied(path: &str, findings: &ReviewFindings<'_>) -> Option<RuleHit> {
     modules.find_map(|module| names::denied(module, findings.denied()))
 }
 
-/// A module is used without an import.
+/// Returns the finding for a module that is used without an import.
 pub(super) fn implied(
     module: &str,
     level: &Level,
@@ -104,7 +104,7 @@ fn not_allowed(module: &str, level: &Level) -> Option<RuleHit> {
     })
 }
 
-/// `__import__`, `importlib.import_module`, `sys.modules` is named.
+/// Returns the finding for a use of `__import__`, `importlib.import_module`, `sys.modules` and others.
 pub(super) fn by_name(meaning: &ResolvedPath) -> Option<RuleHit> {
     let path = meaning.path.as_str();
     let is_in = |module: &str| {
@@ -113,7 +113,7 @@ pub(super) fn by_name(meaning: &ResolvedPath) -> Option<RuleHit> {
     let severity = match () {
         _ if BY_NAME.contains(&path) && !meaning.doubtful => Severity::Danger,
         _ if BY_NAME.contains(&path) => Severity::Warning,
-        // Programs look there whether a module is at hand.
+        // Programs look there to see whether a module is available.
         _ if ALL_MODULES.into_iter().any(is_in) => Severity::Note,
         _ => return None,
     };
@@ -128,8 +128,9 @@ pub(super) fn by_name(meaning: &ResolvedPath) -> Option<RuleHit> {
     })
 }
 
-/// A call that imports a module whose name stands there: as good as `import`, but for `__import__`,
-/// which nobody needs for that.
+/// Returns the finding for a call that imports a module by a constant name. If the module is allowed,
+/// `importlib.import_module` is a warning, and `__import__`, which nobody needs for that, has none
+/// here: its name is a danger by itself.
 pub(super) fn call(
     call: &ExprCall,
     resolver: &Resolver<'_>,

@@ -1,4 +1,4 @@
-//! `endless-loop`: loops that nothing ends but a limit.
+//! `endless-loop`: loops that only a limit ends.
 
 use ruff_python_ast::{
     Expr, ExprCall, ExprContext, Stmt, StmtFor, StmtWhile, UnaryOp,
@@ -12,21 +12,21 @@ use super::{
 use crate::scope::ScopeId;
 use narrows_policy::Level;
 
-/// More than any processor does in a second.
+/// How many turns of a loop a second has time for: more than any processor manages.
 const TURNS_PER_SECOND: f64 = 1e9;
 
-/// `while True:` that nothing leaves.
+/// Returns the finding for a `while True:` that nothing leaves.
 pub(super) fn of_while(looped: &StmtWhile, handled: bool) -> Option<RuleHit> {
     let body = Body::of(&looped.body);
     let is_endless = is_always_true(&looped.test) || {
-        // A number that does not change.
+        // The condition compares a number that does not change.
         let name = compared_number(&looped.test);
         name.is_some_and(|name| !body.bound.contains(&name) && !body.calls)
     };
     (is_endless && !body.ends(handled)).then(|| endless(&body, "while"))
 }
 
-/// `for x in itertools.count():` that nothing leaves.
+/// Returns the finding for a `for x in itertools.count():` that nothing leaves.
 pub(super) fn of_for(
     looped: &StmtFor,
     resolver: &Resolver<'_>,
@@ -40,7 +40,8 @@ pub(super) fn of_for(
     (!body.ends(handled)).then(|| endless(&body, "for"))
 }
 
-/// `[x for x in itertools.count()]`, `list(itertools.count())`
+/// Returns the finding for the evaluation of an endless iterator: `[x for x in itertools.count()]`,
+/// `list(itertools.count())`.
 pub(super) fn of_iterator(iter: &Expr, resolver: &Resolver<'_>, scope: ScopeId) -> Option<RuleHit> {
     is_endless_iterator(iter, resolver, scope).then(|| RuleHit {
         rule: "endless-loop",
@@ -51,7 +52,7 @@ pub(super) fn of_iterator(iter: &Expr, resolver: &Resolver<'_>, scope: ScopeId) 
     })
 }
 
-/// A call that goes through the whole of its argument.
+/// Returns the finding for a function that consumes an endless iterator.
 pub(super) fn of_call(call: &ExprCall, resolver: &Resolver<'_>, scope: ScopeId) -> Option<RuleHit> {
     const WHOLE: [&str; 8] = [
         "builtins.list",
@@ -68,7 +69,7 @@ pub(super) fn of_call(call: &ExprCall, resolver: &Resolver<'_>, scope: ScopeId) 
     is_whole.then(|| of_iterator(iter, resolver, scope)).flatten()
 }
 
-/// So many turns that the time does not suffice, however little is done in each.
+/// Returns the finding for so many turns that the time cannot suffice, however little is done in each.
 pub(super) fn too_many_turns(turns: f64, level: &Level) -> Option<RuleHit> {
     let seconds = level.longest.max(level.limits.cpu_time).as_secs_f64();
     (turns > seconds * TURNS_PER_SECOND).then(|| RuleHit {
@@ -105,7 +106,7 @@ fn is_always_true(test: &Expr) -> bool {
     }
 }
 
-/// `x` of `x < 10`
+/// Returns the name that is compared with a number: `x` of `x < 10`.
 fn compared_number(test: &Expr) -> Option<&str> {
     let compare = test.as_compare_expr().filter(|compare| compare.comparators.len() == 1)?;
     match (compare.left.as_ref(), compare.comparators.first()?) {
@@ -134,22 +135,22 @@ fn is_endless_iterator(iter: &Expr, resolver: &Resolver<'_>, scope: ScopeId) -> 
     }
 }
 
-/// Whether the body of a loop is left by `break` or `return`, so that how often it goes round is
-/// not known.
+/// Tells whether `break` or `return` leaves the body of a loop, so that the number of turns is not
+/// known.
 pub(super) fn is_left(body: &[Stmt]) -> bool {
     Body::of(body).leaves
 }
 
-/// What is in the body of a loop.
+/// The features of a loop's body that may end the loop.
 #[derive(Default)]
 struct Body<'a> {
-    /// `break` or `return`.
+    /// There is a `break` or `return`.
     leaves: bool,
-    /// `raise`, `yield`, `await` or the end of the program: whoever is outside may end it.
+    /// There is a `raise`, `yield`, `await` or exit, so that the code outside may end the loop.
     interrupted: bool,
-    /// Something that may raise an error.
+    /// There is something that may raise an error.
     may_fail: bool,
-    /// Something is called that may do anything.
+    /// There is a call that may do anything.
     calls: bool,
     bound: Vec<&'a str>,
     inner_loops: usize,
@@ -183,7 +184,7 @@ impl<'a> Body<'a> {
 impl<'a> Visitor<'a> for Body<'a> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         match stmt {
-            // What is in them runs at another time.
+            // The body of a function or a class is not part of the loop's.
             Stmt::FunctionDef(function) => self.bound.push(&function.name),
             Stmt::ClassDef(class) => {
                 self.bound.push(&class.name);
@@ -231,7 +232,7 @@ impl<'a> Body<'a> {
         self.inner_loops += 1;
         self.visit_body(body);
         self.inner_loops -= 1;
-        // A break here is one of the loop outside.
+        // A `break` in the `else` of the inner loop belongs to the outer loop.
         self.visit_body(orelse);
     }
 }

@@ -1,4 +1,5 @@
-//! What an expression means: `builtins.eval`, `os.path`, whatever it is called here.
+//! Resolves expressions to the paths of what they mean, such as `builtins.eval` or `os.path`, under
+//! whatever name a program uses it.
 
 use std::cell::Cell;
 
@@ -8,15 +9,15 @@ use ruff_text_size::Ranged;
 use super::resolver::{Builtin, Resolver};
 use crate::scope::{BindingValue, ScopeId, standard};
 
-/// So many steps from name to name are followed for one expression.
+/// How many steps from name to name are followed for one expression.
 const STEPS: usize = 20;
 
-/// One thing that an expression may mean.
+/// One of the meanings that an expression may have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ResolvedPath {
-    /// The path to it from a module.
+    /// The path from a module: `os.path`.
     pub(super) path: String,
-    /// The program binds the name to something else, but maybe later than it uses it.
+    /// Whether the program binds the name to something else, but maybe later than it uses it.
     pub(super) doubtful: bool,
 }
 
@@ -26,14 +27,14 @@ impl ResolvedPath {
     }
 }
 
-/// The path of a name that the program does not bind: some modules need no import.
+/// Returns the path of a name that the program does not bind: some modules need no import.
 fn of_builtins(name: &str) -> String {
     let implied = standard::module(name).or_else(|| standard::path(name));
     implied.map_or_else(|| format!("builtins.{name}"), str::to_owned)
 }
 
 impl Resolver<'_> {
-    /// All that an expression may mean, as far as it is something of a module.
+    /// Returns all paths that an expression may mean.
     pub(super) fn meanings(&self, expr: &Expr, scope: ScopeId) -> Vec<ResolvedPath> {
         let mut found = Vec::new();
         self.add_meanings(expr, scope, &Cell::new(STEPS), &mut found);
@@ -41,7 +42,7 @@ impl Resolver<'_> {
         found
     }
 
-    /// The module that a name stands for without an import.
+    /// Returns the module that a name uses without an import.
     pub(super) fn implied(&self, expr: &Expr, scope: ScopeId) -> Option<&'static str> {
         let name = expr.as_name_expr()?;
         let (_, builtin) = self.look_up(&name.id, scope, expr.start());
@@ -50,7 +51,7 @@ impl Resolver<'_> {
         standard::module(&name.id).or_else(own).or_else(given).filter(|_| builtin != Builtin::No)
     }
 
-    /// Whether an expression is the source of a saved skill: `load_skill("x")`, or a name for it.
+    /// Tells whether an expression is the source of a saved skill: `load_skill("x")`, or a name for it.
     pub(super) fn is_skill(&self, expr: &Expr, scope: ScopeId) -> bool {
         match expr {
             Expr::Await(awaited) => {
@@ -75,7 +76,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Whether an expression may be something.
+    /// Tells whether an expression may mean one of these paths.
     pub(super) fn may_be(&self, expr: &Expr, scope: ScopeId, paths: &[&str]) -> bool {
         self.meanings(expr, scope).iter().any(|meaning| paths.contains(&meaning.path.as_str()))
     }
@@ -141,7 +142,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// `getattr(x, "name")`, `__import__("name")`, `vars(x)`
+    /// Adds the meanings of calls such as `getattr(x, "name")`, `__import__("name")` and `vars(x)`.
     fn add_called(
         &self,
         call: &ExprCall,
@@ -174,7 +175,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// `sys.modules["name"]`, `x.__dict__["name"]`
+    /// Adds the meanings of `sys.modules["name"]` and `x.__dict__["name"]`.
     fn add_member(
         &self,
         subscript: &ExprSubscript,
@@ -192,7 +193,7 @@ impl Resolver<'_> {
             let path = match (meaning.path.as_str(), key.as_str()) {
                 ("sys.modules", module) => module.to_owned(),
                 (_, "__builtins__") => "builtins".to_owned(),
-                // `__builtins__` is the module or its dictionary.
+                // `__builtins__` may be the module or its dictionary.
                 ("builtins", name) => format!("builtins.{name}"),
                 (path, name) => format!("{}.{name}", path.strip_suffix(".__dict__")?),
             };

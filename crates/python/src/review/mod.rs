@@ -1,15 +1,15 @@
-//! Looks at a program before it runs, and tells what is refused, dangerous or hopeless in it.
+//! Reviews a program before it runs, and reports what is refused, dangerous or hopeless in it.
 //!
-//! The sandbox is the boundary, and the broker decides on every call. The review is the early and
-//! clear answer, by line, to programs that would end badly anyway. A program can hide what it
-//! does from it, and gains nothing by that.
+//! The sandbox is the boundary, and the broker decides on every call. The review gives an early and
+//! clear answer, by line, to programs that would end badly anyway. A program that hides its intention
+//! from the review gains nothing by that.
 //!
 //! | file | subject |
 //! |---|---|
 //! | `program` | a whole program: look at every part |
-//! | `finding` | what was found, and where |
-//! | `resolver` | what a name may be, in the scopes that the check has too |
-//! | `meaning`, `constant` | what an expression is: a function of a module, a text, a number |
+//! | `finding` | the findings of the review |
+//! | `resolver` | the bindings that a name may have, in the scopes that the check has too |
+//! | `meaning`, `constant` | the meaning of an expression: a function of a module, a text, a number |
 //! | `walk` | every statement and expression, in its scope |
 //! | `imports` | `import-not-allowed`, `dynamic-import` |
 //! | `names` | `dynamic-code`, `denied-name` |

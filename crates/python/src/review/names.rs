@@ -1,4 +1,4 @@
-//! `dynamic-code` and `denied-name`: what must not be named at all.
+//! `dynamic-code` and `denied-name`: names that a program must not use at all.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use super::{
     meaning::ResolvedPath,
 };
 
-/// What makes code from text, or from parts of code.
+/// Functions that make code from text, or from parts of code.
 const MAKES_CODE: [&str; 11] = [
     "builtins.eval",
     "builtins.exec",
@@ -22,7 +22,7 @@ const MAKES_CODE: [&str; 11] = [
     "types.LambdaType",
 ];
 
-/// Something that makes code is named: `eval(x)`, `map(eval, xs)`, `e = eval`.
+/// Returns the finding for a name that makes code: `eval(x)`, `map(eval, xs)`, `e = eval`.
 pub(super) fn dynamic_code(meaning: &ResolvedPath) -> Option<RuleHit> {
     let path = meaning.path.as_str();
     if !MAKES_CODE.contains(&path) {
@@ -41,7 +41,7 @@ pub(super) fn dynamic_code(meaning: &ResolvedPath) -> Option<RuleHit> {
     })
 }
 
-/// Something is named that whoever runs the gateway forbids.
+/// Returns the finding for a name that the operator forbids.
 pub(super) fn denied(path: &str, denied: &BTreeSet<String>) -> Option<RuleHit> {
     let name = path.strip_prefix("builtins.").unwrap_or(path);
     let last = name.rsplit('.').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A whole program.
+//! The review of a whole program.
 
 use ruff_text_size::TextSize;
 
@@ -11,11 +11,11 @@ use super::{
 use crate::{ParsedProgram, syntax::SyntaxFault, uses::Mentions};
 use narrows_policy::{Denial, Level};
 
-/// Looks at a program before it runs, and at what it is given without an import. `tools` is asked about
-/// each tool that it names, as `server.tool` or as it is written.
+/// Reviews a program before it runs, with the names that it gets without an import. `tools` is called
+/// with each tool that it names, as `server.tool` or as it is written, and returns why it is refused.
 ///
-/// A program that does not parse has no findings: Python says better what is wrong with it. What
-/// becomes of findings is up to the level's [`ReviewMode`](narrows_policy::ReviewMode).
+/// A program that does not parse has no findings, because Python explains syntax errors better. The
+/// level's [`ReviewMode`](narrows_policy::ReviewMode) decides what follows from findings.
 pub fn review(
     program: &ParsedProgram<'_>,
     implied: &ImpliedImports,
@@ -43,7 +43,7 @@ pub fn review(
     findings.in_order(code)
 }
 
-/// What was not looked at may be dangerous.
+/// Returns the finding for a program with parts that were not reviewed, since they may be dangerous.
 fn too_complex() -> RuleHit {
     RuleHit {
         rule: "too-complex",

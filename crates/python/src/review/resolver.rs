@@ -1,4 +1,4 @@
-//! What a name of the program may be, in the scopes that the check has too.
+//! Looks up the bindings that a name of the program may have, in the scopes that the check has too.
 
 use std::{
     cell::Cell,
@@ -9,8 +9,8 @@ use ruff_text_size::{TextRange, TextSize};
 
 use crate::scope::{BoundName, MODULE, ScopeId, ScopeKind, Scopes};
 
-/// What a program is given without an import, because it uses it: what is forbidden to import is not
-/// had without an import either.
+/// The modules and tools that a program gets without an import, because it uses them. They are reviewed
+/// like imports, so that nobody gets a forbidden module by leaving out its import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImpliedImports {
     /// Modules of the library.
@@ -20,39 +20,39 @@ pub struct ImpliedImports {
 }
 
 impl ImpliedImports {
-    /// What a name stands for.
+    /// Returns the path that a name stands for.
     pub(super) fn path(&self, name: &str) -> Option<String> {
         let tool = self.tools.get(name).map(|module| format!("servers.{module}.{name}"));
         tool.or_else(|| self.module(name).map(str::to_owned))
     }
 
-    /// The module that has to be imported for a name.
+    /// Returns the module that has to be imported for a name.
     pub(super) fn module(&self, name: &str) -> Option<&'static str> {
         let tool = self.tools.contains_key(name).then_some("servers");
         tool.or_else(|| self.library.get(name).copied())
     }
 
-    /// The tools: their names and what these stand for.
+    /// Returns the names of the tools, each with its path.
     pub(super) fn tool_paths(&self) -> Vec<(&str, String)> {
         let paths = self.tools.iter();
         paths.map(|(name, module)| (name.as_str(), format!("servers.{module}.{name}"))).collect()
     }
 }
 
-/// Whether a name may be that of Python itself.
+/// The certainty that a name means the builtin of Python.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Builtin {
     No,
-    /// A function uses it, and the program binds it later on.
+    /// A function uses the name, and the program binds it later on.
     Maybe,
     Yes,
 }
 
-/// How much is looked at for texts and numbers in one program. A program can be made of sums that stand
-/// in each other, each of which is added up anew.
+/// How many expressions are evaluated for texts and numbers in one program. Stops programs that are
+/// made of nested sums, each of which is added up anew.
 const MAX_STEPS: usize = 2_000_000;
 
-/// Tells what names and expressions may be.
+/// The resolver of names and expressions to everything that they may mean.
 #[derive(Debug)]
 pub(super) struct Resolver<'p> {
     scopes: &'p Scopes<'p>,
@@ -65,14 +65,14 @@ impl<'p> Resolver<'p> {
         Self { scopes, implied, steps_left: Cell::new(MAX_STEPS) }
     }
 
-    /// Takes one step of those that there are for the whole program. None when they are used up.
+    /// Uses one of the steps for the whole program. None when they are used up.
     pub(super) fn step(&self) -> Option<()> {
         let left = self.steps_left.get().checked_sub(1);
         self.steps_left.set(left.unwrap_or_default());
         left.map(drop)
     }
 
-    /// Whether there was more to be looked at than may be.
+    /// Tells whether all steps are used up, so that parts of the program were not reviewed.
     pub(super) fn is_used_up(&self) -> bool {
         self.steps_left.get() == 0
     }
@@ -81,7 +81,7 @@ impl<'p> Resolver<'p> {
         self.scopes.of(node).unwrap_or(MODULE)
     }
 
-    /// What a name is at a place, and whether it may be Python's own.
+    /// Looks up the bindings of a name at a place, and whether it may mean the builtin.
     pub(super) fn look_up(
         &self,
         name: &str,

@@ -1,4 +1,4 @@
-//! `attribute-trick`: attributes that lead from any object to the interpreter's inside.
+//! `attribute-trick`: attributes that lead from any object to the internals of the interpreter.
 
 use ruff_python_ast::{Expr, ExprCall, ExprSubscript};
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::scope::ScopeId;
 
-/// Nothing but a way out has a use for these.
+/// Attributes whose only use is to escape from the program's own objects.
 const DANGEROUS: [&str; 9] = [
     "__subclasses__",
     "__globals__",
@@ -20,7 +20,7 @@ const DANGEROUS: [&str; 9] = [
     "func_globals",
     "_getframe",
 ];
-/// These have honest uses too: programs print the order of classes, or look at a traceback.
+/// Attributes that have honest uses too: programs print the order of classes, or read a traceback.
 const SUSPICIOUS: [&str; 15] = [
     "__mro__",
     "__bases__",
@@ -58,12 +58,12 @@ fn found(name: &str, severity: Severity) -> RuleHit {
     }
 }
 
-/// `x.name`
+/// Returns the finding for `x.name`.
 pub(super) fn attribute(name: &str) -> Option<RuleHit> {
     Some(found(name, severity(name)?))
 }
 
-/// The module of all that Python has by itself, handed on as a whole.
+/// Returns the finding for the module of all builtins, used as a whole.
 pub(super) fn builtins(expr: &Expr) -> RuleHit {
     match expr.as_name_expr().is_some_and(|name| &*name.id == "__builtins__") {
         true => found("__builtins__", Severity::Danger),
@@ -71,8 +71,8 @@ pub(super) fn builtins(expr: &Expr) -> RuleHit {
     }
 }
 
-/// `getattr(x, "name")`, `attrgetter("a.name")`, `x.__getattribute__("name")`,
-/// `"{0.name}".format(x)`
+/// Returns the finding for a call that reads an attribute by its name: `getattr(x, "name")`,
+/// `attrgetter("a.name")`, `x.__getattribute__("name")`, `"{0.name}".format(x)`.
 pub(super) fn call(call: &ExprCall, resolver: &Resolver<'_>, scope: ScopeId) -> Option<RuleHit> {
     let arguments = call.arguments.args.as_ref();
     let method = call.func.as_attribute_expr();
@@ -94,13 +94,13 @@ pub(super) fn call(call: &ExprCall, resolver: &Resolver<'_>, scope: ScopeId) -> 
     text.split('.').find_map(attribute)
 }
 
-/// The names in the braces of a format.
+/// Returns the names in the braces of a format string.
 fn fields(format: &str) -> impl Iterator<Item = &str> {
     let fields = format.split('{').skip(1).filter_map(|rest| rest.split(['}', ':', '!']).next());
     fields.flat_map(|field| field.split(['.', '[', ']']))
 }
 
-/// `x["name"]`: the dictionary of a module or of a class.
+/// Returns the finding for `x["name"]`, where `x` may be the dictionary of a module or of a class.
 pub(super) fn member(
     subscript: &ExprSubscript,
     resolver: &Resolver<'_>,
@@ -112,8 +112,8 @@ pub(super) fn member(
     attribute(&resolver.text(&subscript.slice, scope)?)
 }
 
-/// A name that was put together from pieces has no other use than to hide it. One in one piece
-/// may be data.
+/// Returns the finding for a text that is the name of such an attribute. A name that is put together
+/// from pieces can only be meant to be hidden; one in a single piece may be data.
 pub(super) fn text(expr: &Expr, resolver: &Resolver<'_>, scope: ScopeId) -> Option<RuleHit> {
     let name = resolver.text(expr, scope)?;
     match (severity(&name)?, expr.is_string_literal_expr()) {

@@ -1,4 +1,4 @@
-//! Every statement and expression, in its scope.
+//! The walk over every statement and expression, in its scope.
 
 use std::collections::{HashMap, HashSet};
 
@@ -29,29 +29,29 @@ pub(super) struct ReviewWalker<'w, 'a, 's> {
     tool_calls: &'w HashSet<TextRange>,
     findings: &'w mut ReviewFindings<'s>,
     calls: CallGraph<'a>,
-    /// The functions of the program, as `calls` counts them.
+    /// The ids in `calls` of the program's functions.
     functions: HashMap<TextRange, usize>,
     at: WalkPosition,
     outside: Vec<WalkPosition>,
-    /// The end of what was found to be huge, whose parts are not told again.
+    /// The end of the last huge expression, whose parts are not reported again.
     told: TextSize,
 }
 
-/// Where the walker is.
+/// The position of the walk.
 #[derive(Clone, Copy)]
 struct WalkPosition {
     scope: ScopeId,
     function: usize,
-    /// How often the function comes here.
+    /// How often the function executes this place.
     times: Times,
-    /// In how many `try` with handlers this is.
+    /// How many `try` statements with handlers are around this place.
     handled: usize,
 }
 
-/// What is done with a module that is named.
+/// The way in which a module is used.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ModuleUse {
-    /// `module.name`, which says more.
+    /// As the base of `module.name`, which is reviewed itself.
     Base,
     Whole,
 }
@@ -89,7 +89,7 @@ impl<'w, 'a, 's> ReviewWalker<'w, 'a, 's> {
         }
     }
 
-    /// Goes on with another count of how often.
+    /// Runs `then` for a part that is executed so many times.
     fn times(&mut self, times: Times, then: impl FnOnce(&mut Self)) {
         let outer = std::mem::replace(&mut self.at.times, times);
         then(self);
@@ -149,7 +149,7 @@ impl<'w, 'a, 's> ReviewWalker<'w, 'a, 's> {
         });
     }
 
-    /// All that an expression may mean.
+    /// Applies the rules about names to everything that an expression may mean.
     fn named(&mut self, expr: &'a Expr, how: ModuleUse) {
         if let Some(module) = self.resolver.implied(expr, self.at.scope) {
             self.add(expr, imports::implied(module, self.level, self.findings));
@@ -166,7 +166,7 @@ impl<'w, 'a, 's> ReviewWalker<'w, 'a, 's> {
         }
     }
 
-    /// The object of `object.name` and `object[key]`.
+    /// Visits the object of `object.name` and `object[key]`.
     fn visit_base(&mut self, expr: &'a Expr) {
         match expr {
             Expr::Name(_) => self.named(expr, ModuleUse::Base),
@@ -186,7 +186,8 @@ impl<'w, 'a, 's> ReviewWalker<'w, 'a, 's> {
         }
         match imports::call(call, resolver, scope, self.level) {
             Some(found) => self.add(expr, Some(found)),
-            // What was saved was looked at then; where dangers are refused, it is imported.
+            // A skill was reviewed when it was saved. Levels that block dangers still refuse `exec`, and a
+            // program imports the skill instead.
             None if self.level.review != ReviewMode::Block
                 && is_of_skill(call, resolver, scope) => {}
             None => self.visit_expr(&call.func),
@@ -194,7 +195,7 @@ impl<'w, 'a, 's> ReviewWalker<'w, 'a, 's> {
         self.visit_arguments(&call.arguments);
     }
 
-    /// Something whose value may be huge, or a text that may be a hidden name.
+    /// Checks an expression whose value may be huge, or a text that may be a hidden name.
     fn value(&mut self, expr: &'a Expr) {
         let (resolver, scope) = (self.resolver, self.at.scope);
         self.add(expr, tricks::text(expr, resolver, scope));
@@ -206,7 +207,7 @@ impl<'w, 'a, 's> ReviewWalker<'w, 'a, 's> {
         }
     }
 
-    /// A comprehension that is gone through at once.
+    /// Checks a comprehension that is evaluated at once, in contrast to a generator.
     fn comprehended(&mut self, expr: &'a Expr, generators: &'a [Comprehension]) {
         let (resolver, WalkPosition { scope, times, .. }) = (self.resolver, self.at);
         let mut inside = times;
@@ -218,20 +219,20 @@ impl<'w, 'a, 's> ReviewWalker<'w, 'a, 's> {
     }
 }
 
-/// `exec(load_skill("x"))`
+/// Tells whether a call executes a saved skill: `exec(load_skill("x"))`.
 fn is_of_skill(call: &ExprCall, resolver: &Resolver<'_>, scope: ScopeId) -> bool {
     resolver.may_be(&call.func, scope, &["builtins.exec"])
         && matches!(&*call.arguments.args, [source, ..] if resolver.is_skill(source, scope))
 }
 
-/// `__name__ == "__main__"`
+/// Tells whether a condition is `__name__ == "__main__"`.
 fn is_main(test: &Expr) -> bool {
     let left = test.as_compare_expr().and_then(|compare| compare.left.as_name_expr());
     left.is_some_and(|name| &*name.id == "__name__")
 }
 
 impl<'a> ReviewWalker<'_, 'a, '_> {
-    /// A function: its inside in its scope, the rest around it.
+    /// Visits a function: its body in its own scope, decorators and defaults in the scope around it.
     fn function(&mut self, function: &'a StmtFunctionDef) {
         let id = self.calls.add_function(Some(&function.name));
         self.functions.insert(function.range, id);
@@ -254,7 +255,7 @@ impl<'a> ReviewWalker<'_, 'a, '_> {
         self.leave();
     }
 
-    /// An expression that may have a scope of its own.
+    /// Visits an expression that may have a scope of its own.
     fn scoped(&mut self, expr: &'a Expr) {
         let kind = match expr {
             Expr::Lambda(_) => ScopeKind::Function,
@@ -355,7 +356,7 @@ impl<'a> Visitor<'a> for ReviewWalker<'_, 'a, '_> {
         let turns = allocations::count(&comprehension.iter, self.resolver, self.at.scope);
         self.visit_expr(&comprehension.iter);
         self.visit_expr(&comprehension.target);
-        // The place is that of the comprehension, and ends with it.
+        // The position is that of the comprehension, so the count ends with it.
         self.at.times = self.at.times.looped(turns);
         comprehension.ifs.iter().for_each(|condition| self.visit_expr(condition));
         if !comprehension.ifs.is_empty() {

@@ -7,7 +7,7 @@ use ruff_text_size::{TextRange, TextSize};
 
 use super::ScopeId;
 
-/// What a name is bound to.
+/// The value that a name is bound to, as far as the text of the program tells it.
 #[derive(Clone, Debug)]
 pub(crate) enum BindingValue<'a> {
     /// An import: `servers.github` or `asyncio.gather`.
@@ -15,7 +15,7 @@ pub(crate) enum BindingValue<'a> {
     Value(&'a Expr),
     /// Each element of the value.
     Element(&'a Expr),
-    /// Each element of the value, if this builtin is what it seems.
+    /// Each element of the value, if nothing hides this builtin.
     ElementFor(&'a str, &'a Expr),
     /// The part at this position.
     Part(Arc<BindingValue<'a>>, usize),
@@ -24,12 +24,13 @@ pub(crate) enum BindingValue<'a> {
     Unknown,
 }
 
-/// Where a name is bound, and from where on.
+/// The part of a program in which a binding holds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BindingRange {
     /// The scope that gets the name.
     pub(crate) scope: ScopeId,
-    /// The scope that its source is evaluated in.
+    /// The scope in which the bound value is evaluated: for the first `for` of a comprehension, and for
+    /// the known parameter of a lambda, the scope around it.
     pub(crate) evaluated: ScopeId,
     /// The name is surely bound from here …
     pub(crate) from: TextSize,
@@ -37,13 +38,13 @@ pub(crate) struct BindingRange {
     pub(crate) block: TextRange,
 }
 
-/// What a statement does to a name.
+/// The effect of a statement on a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BindingKind {
     Bound,
     /// `del name`
     Deleted,
-    /// It says whose name it is, and gives it no value: `global name`, `name: int`.
+    /// Says which scope has the name, and gives it no value: `global name`, `name: int`.
     Declared,
 }
 
@@ -54,16 +55,16 @@ pub(crate) struct Binding<'a> {
     pub(crate) kind: BindingKind,
 }
 
-/// So much of what a name is bound to is followed where it may be any of it.
+/// How many bindings are followed of a name that may have any of their values.
 const MAX_FOLLOWED: usize = 4;
 
-/// All that one scope does to a name.
+/// Everything that one scope does to a name.
 #[derive(Debug, Default)]
 pub(crate) struct BoundName<'a> {
     bindings: Vec<Binding<'a>>,
-    /// How often it is bound.
+    /// How often the name is bound; deletions and declarations do not count.
     times: usize,
-    /// From here on nothing can have left all of them out.
+    /// From here on at least one of the bindings has certainly been executed.
     certain_from: Option<TextSize>,
     is_deleted: bool,
     is_declared: bool,
@@ -74,7 +75,7 @@ impl<'a> BoundName<'a> {
         self.certain_from = self.certain_from.into_iter().chain(certain_from).min();
         match binding.kind {
             BindingKind::Bound => self.times += 1,
-            // Once says it all; a program can be made of these.
+            // One is enough: a program may consist of nothing but these, and must not fill the memory.
             BindingKind::Deleted if self.is_deleted => return,
             BindingKind::Declared if self.is_declared => return,
             BindingKind::Deleted => self.is_deleted = true,
@@ -90,28 +91,28 @@ impl<'a> BoundName<'a> {
         }
     }
 
-    /// Everything, in the order of the program.
+    /// Returns all bindings, deletions and declarations, in the order of the program.
     pub(crate) fn all(&self) -> &[Binding<'a>] {
         &self.bindings
     }
 
-    /// Whether it is bound or deleted here, and not only declared.
+    /// Tells whether the name is bound or deleted in this scope, and not only declared.
     pub(super) fn is_touched(&self) -> bool {
         self.times > 0 || self.is_deleted
     }
 
-    /// From here on it is surely bound.
+    /// Returns the place from which on the name is surely bound; none if it is deleted anywhere.
     pub(crate) fn certain_from(&self) -> Option<TextSize> {
         self.certain_from.filter(|_| !self.is_deleted)
     }
 
-    /// The first few of those bindings that give it a value.
+    /// Returns the first few bindings that give the name a value.
     pub(crate) fn followed(&self) -> impl Iterator<Item = &Binding<'a>> {
         let bound = self.bindings.iter().filter(|binding| binding.kind == BindingKind::Bound);
         bound.take(MAX_FOLLOWED)
     }
 
-    /// Its binding, if it is only ever one thing.
+    /// Returns the binding of a name that is bound once and never deleted.
     pub(crate) fn only(&self) -> Option<&Binding<'a>> {
         self.followed().next().filter(|_| self.times == 1 && !self.is_deleted)
     }

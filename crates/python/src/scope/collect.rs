@@ -1,4 +1,4 @@
-//! The one walk that finds all scopes and bindings, before anything is said about them.
+//! The walk that finds all scopes and bindings, before the check and the review use them.
 
 use std::collections::HashMap;
 
@@ -12,19 +12,19 @@ use ruff_text_size::{Ranged, TextRange};
 use super::{BindingRange, BindingValue, MODULE, ScopeId, ScopeKind, Scopes};
 use crate::syntax::{Comprehended, suppresses_errors};
 
-/// Where the walk is, and what it has found.
+/// The state of the walk: its position, and the scopes that it has found.
 pub(super) struct ScopeCollector<'a> {
     pub(super) scopes: Scopes<'a>,
     pub(super) scope: ScopeId,
-    /// The statements that the current one is one of.
+    /// The block of statements that the current statement belongs to.
     pub(super) block: TextRange,
-    /// In how many statements that may leave out what is in them this is.
+    /// How many of the statements around this place may skip their bodies (`if`, `for`, `try`).
     pub(super) conditional: usize,
-    /// What the parameter of a lambda is, and where that is evaluated.
+    /// The lambdas whose parameter is known, with its value and the scope in which that is evaluated.
     pub(super) lambdas: HashMap<TextRange, (BindingValue<'a>, ScopeId)>,
 }
 
-/// Finds the scopes of a program whose text has this range.
+/// Collects the scopes of a program whose text has the range `module`.
 pub(crate) fn collect(body: &[Stmt], module: TextRange) -> Scopes<'_> {
     let mut collector = ScopeCollector {
         scopes: Scopes::new(module),
@@ -37,7 +37,7 @@ pub(crate) fn collect(body: &[Stmt], module: TextRange) -> Scopes<'_> {
     collector.scopes
 }
 
-/// From the first to the last statement.
+/// Returns the range from the first to the last statement.
 fn block_of(body: &[Stmt]) -> TextRange {
     match body {
         [first, .., last] => TextRange::new(first.start(), last.end()),
@@ -50,13 +50,13 @@ fn elements_of(iterable: &Expr, is_async: bool) -> BindingValue<'_> {
     if is_async { BindingValue::Unknown } else { BindingValue::Element(iterable) }
 }
 
-/// Whether what stands in a statement may be left out.
+/// Tells whether a statement may skip its body.
 fn is_conditional(stmt: &Stmt) -> bool {
     matches!(stmt, Stmt::If(_) | Stmt::For(_) | Stmt::While(_) | Stmt::Try(_) | Stmt::Match(_))
 }
 
 impl<'a> ScopeCollector<'a> {
-    /// Goes on in a new scope.
+    /// Runs `then` in a new scope, and returns to the current one.
     fn within(
         &mut self,
         kind: ScopeKind,
@@ -115,7 +115,7 @@ impl<'a> ScopeCollector<'a> {
         if suppresses_errors(with) {
             self.visit_body(&with.body);
         } else {
-            // All of its body is executed, so that it is no block of its own.
+            // The whole body is executed, so it is part of the block around it.
             visitor::walk_body(self, &with.body);
         }
     }
@@ -172,7 +172,7 @@ impl<'a> ScopeCollector<'a> {
         });
     }
 
-    /// Binds what a statement binds by itself, without the statements in it.
+    /// Binds the names that a statement binds itself, without those of the statements in it.
     fn bind_targets(&mut self, stmt: &'a Stmt) {
         let start = self.here(self.block.start());
         let end = stmt.end();

@@ -1,18 +1,19 @@
-//! What imports bind, and to what.
+//! The names that imports bind, and the paths that they stand for.
 
 use ruff_python_ast::{StmtImport, StmtImportFrom};
 
 use narrows_policy::Modules;
 
-/// Whether a relative import is one of a module that every program has: `from ...client import x`,
-/// as files of a package have it.
+/// Tells whether a relative import means a module that every program has: files of a package write
+/// `from ...client import x`.
 pub(crate) fn is_provided(module: &str) -> bool {
     let first = module.split('.').next().unwrap_or_default();
     Modules::OWN.contains(&first)
 }
 
-/// `servers.github` of `from servers.github import …`. A skill is a module of the package
-/// `skills`, so that `from . import other` is another skill.
+/// Returns the module that names are imported from: `servers.github` of
+/// `from servers.github import …`. A skill is a module of the package `skills`, so that
+/// `from . import other` means another skill.
 pub(crate) fn module_of(import: &StmtImportFrom) -> Option<String> {
     let module = import.module.as_deref();
     match (import.level, module) {
@@ -24,7 +25,7 @@ pub(crate) fn module_of(import: &StmtImportFrom) -> Option<String> {
     }
 }
 
-/// The names that `import …` binds, and what they mean.
+/// Returns the names that `import …` binds, each with the module that it stands for.
 pub(super) fn imported(import: &StmtImport) -> impl Iterator<Item = (&str, &str)> {
     import.names.iter().map(|alias| match &alias.asname {
         Some(name) => (name.as_str(), alias.name.as_str()),

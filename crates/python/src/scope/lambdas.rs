@@ -1,11 +1,12 @@
-//! Lambdas whose parameter is known: they are called where they stand, for each element of something.
+//! Lambdas whose parameter is known, because a function such as `sorted` calls them with each element
+//! of its argument.
 
 use ruff_python_ast::{Expr, ExprCall};
 
 use super::{BindingValue, collect::ScopeCollector};
 
 impl<'a> ScopeCollector<'a> {
-    /// Notes what the parameter of a lambda among the arguments of this call will be.
+    /// Notes the value that the parameter of a lambda among the arguments of this call will have.
     pub(super) fn note_key(&mut self, call: &'a ExprCall) {
         let key = call.arguments.find_keyword("key").map(|keyword| &keyword.value);
         match (&*call.func, &*call.arguments.args) {

@@ -1,8 +1,9 @@
-//! Where the names of a program are bound, and to what. One model for all that look at programs.
+//! The scopes of a program: where its names are bound, and to what. The check and the review share
+//! this model.
 //!
-//! A binding says where it stands, what is bound, and from where on it is surely there. Whoever asks
-//! decides how much doubt there may be: the check follows a name only if one binding and no other can
-//! be meant (`meaning`), the review everything that it may be (`bound`).
+//! A binding says where it stands, what is bound, and from which place on the name is surely bound.
+//! The caller decides how much doubt is acceptable: the check follows a name only if exactly one
+//! binding can be meant (`meaning`), the review follows everything that the name may be (`bound`).
 //!
 //! | file | subject |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! All scopes of a program, and what a name means at a place.
+//! All scopes of a program, and the meaning of a name at a place.
 
 use std::collections::{HashMap, HashSet};
 
@@ -25,7 +25,7 @@ struct Scope<'a> {
     parent: Option<ScopeId>,
     block: TextRange,
     names: HashMap<&'a str, BoundName<'a>>,
-    /// `global` and `nonlocal`: the scopes that get these names instead of this one.
+    /// Names that `global` and `nonlocal` give to another scope, and that scope.
     elsewhere: HashMap<&'a str, ScopeId>,
 }
 
@@ -34,21 +34,21 @@ struct Scope<'a> {
 pub(crate) struct Scopes<'a> {
     scopes: Vec<Scope<'a>>,
     by_range: HashMap<TextRange, ScopeId>,
-    /// Names that hold whatever they like after `from x import *`.
+    /// Whether there is a `from x import *`, after which any name may mean anything.
     pub(crate) has_star_import: bool,
-    /// Attributes that are assigned to, of whatever.
+    /// The names of all attributes that are assigned to, whatever the object.
     pub(crate) stored_attributes: HashSet<&'a str>,
-    /// Lambdas that are called where they stand, for each element of something.
+    /// Lambdas that the call around them applies to each element of something: the key of `sorted`.
     pub(crate) keys: HashSet<TextRange>,
 }
 
-/// What a name means at some place.
+/// The meaning of a name at some place.
 #[derive(Debug)]
 pub(crate) enum NameMeaning<'s, 'a> {
-    /// This binding and no other. The key identifies it.
+    /// Exactly this binding, and the key that identifies it.
     One(&'s Binding<'a>, (ScopeId, &'a str)),
     Unclear,
-    /// Not bound by the program: a builtin, or a variable that it was given.
+    /// Not bound by the program: a builtin, or a variable that the program was given.
     Free,
 }
 
@@ -65,7 +65,7 @@ impl<'a> Scopes<'a> {
         scopes
     }
 
-    /// Adds a scope for the node at this range, all of which is executed in this block.
+    /// Adds a scope for the syntax node at the range `node`; its statements are those of `block`.
     pub(super) fn add(
         &mut self,
         kind: ScopeKind,
@@ -80,12 +80,12 @@ impl<'a> Scopes<'a> {
         id
     }
 
-    /// The scope of a function, class, lambda or comprehension.
+    /// Returns the scope of a function, class, lambda or comprehension by its range.
     pub(crate) fn of(&self, node: TextRange) -> Option<ScopeId> {
         self.by_range.get(&node).copied()
     }
 
-    /// `certain_from` is where the binding is over, if nothing can leave it out.
+    /// Binds a name. `certain_from` is the end of the binding, if nothing can skip it.
     pub(super) fn bind(
         &mut self,
         name: &'a str,
@@ -102,7 +102,7 @@ impl<'a> Scopes<'a> {
         self.push(name, Binding { source, place, kind }, None);
     }
 
-    /// A name is one of this scope, though nothing is bound to it here.
+    /// Records that a name belongs to a scope, without giving it a value.
     pub(super) fn declare(&mut self, name: &'a str, place: BindingRange) {
         let (source, kind) = (BindingValue::Unknown, BindingKind::Declared);
         self.push(name, Binding { source, place, kind }, None);
@@ -111,7 +111,7 @@ impl<'a> Scopes<'a> {
     fn push(&mut self, name: &'a str, binding: Binding<'a>, certain_from: Option<TextSize>) {
         let own = &self.scopes[binding.place.scope];
         let elsewhere = own.elsewhere.get(name).copied();
-        // What another scope gets from this one, it gets whenever the function is called.
+        // A function binds a name of another scope whenever it is called, which may be never.
         let certain_from = certain_from.filter(|_| elsewhere.is_none());
         let scope = elsewhere.unwrap_or(binding.place.scope);
         let place = BindingRange { scope, ..binding.place };
@@ -119,14 +119,14 @@ impl<'a> Scopes<'a> {
         names.entry(name).or_default().add(Binding { place, ..binding }, certain_from);
     }
 
-    /// `global name`: what this scope binds to it is one of the program's names.
+    /// Applies `global name`: this scope binds the name in the scope of the program.
     pub(super) fn make_global(&mut self, name: &'a str, scope: ScopeId) {
         self.obscure(MODULE, name);
         self.obscure(scope, name);
         self.scopes[scope].elsewhere.insert(name, MODULE);
     }
 
-    /// `nonlocal name`: what this scope binds to it is a name of a function around it.
+    /// Applies `nonlocal name`: this scope binds the name in the nearest function around it.
     pub(super) fn make_nonlocal(&mut self, name: &'a str, scope: ScopeId) {
         let around: Vec<ScopeId> = self.outwards(scope).collect();
         let functions = around.iter().skip(1);
@@ -136,39 +136,40 @@ impl<'a> Scopes<'a> {
         self.scopes[scope].elsewhere.insert(name, owner);
     }
 
-    /// From now on nobody can tell what a name of this scope is.
+    /// Makes a name of a scope unclear: it has one more declaration, so that no binding is the only one.
     fn obscure(&mut self, scope: ScopeId, name: &'a str) {
         let block = self.scopes[scope].block;
         self.declare(name, BindingRange { scope, evaluated: scope, from: block.start(), block });
     }
 
-    /// All names that are bound anywhere.
+    /// Returns the names of all scopes; one that several scopes have comes several times.
     pub(crate) fn names(&self) -> impl Iterator<Item = &'a str> {
         self.scopes.iter().flat_map(|scope| scope.names.keys().copied())
     }
 
-    /// All bindings of all scopes, with their names.
+    /// Returns all bindings of all scopes, with their names.
     pub(crate) fn bindings(&self) -> impl Iterator<Item = (&'a str, &Binding<'a>)> {
         let names = self.scopes.iter().flat_map(|scope| &scope.names);
         names.flat_map(|(name, bound)| bound.all().iter().map(move |binding| (*name, binding)))
     }
 
-    /// Whether a scope has a name of its own.
+    /// Tells whether a scope has a name of its own.
     pub(crate) fn binds(&self, scope: ScopeId, name: &str) -> bool {
         self.scopes[scope].names.contains_key(name)
     }
 
-    /// A name in one scope, if that binds or deletes it.
+    /// Returns the bindings of a name in one scope, if that scope binds or deletes it.
     pub(crate) fn bound(&self, scope: ScopeId, name: &str) -> Option<&BoundName<'a>> {
         self.scopes[scope].names.get(name).filter(|name| name.is_touched())
     }
 
-    /// This scope and those around it.
+    /// Returns this scope and those around it, the innermost first.
     pub(crate) fn outwards(&self, scope: ScopeId) -> impl Iterator<Item = ScopeId> {
         std::iter::successors(Some(scope), |scope| self.scopes[*scope].parent)
     }
 
-    /// The scopes whose names are seen in this one: a function in a class does not see those of the class.
+    /// Returns the scopes whose names are visible in this one: a function in a class does not see the
+    /// names of the class.
     pub(crate) fn visible(&self, scope: ScopeId) -> impl Iterator<Item = ScopeId> {
         let is_visible = move |id: &ScopeId| *id == scope || self.kind(*id) != ScopeKind::Class;
         self.outwards(scope).filter(is_visible)
@@ -178,7 +179,7 @@ impl<'a> Scopes<'a> {
         self.scopes[scope].kind
     }
 
-    /// What a name means where it is read.
+    /// Returns the meaning of a name that is read in `scope` at the place `at`.
     pub(crate) fn meaning(&self, name: &str, scope: ScopeId, at: TextSize) -> NameMeaning<'_, 'a> {
         let mut crossed_function = false;
         for id in self.outwards(scope) {

@@ -154,7 +154,7 @@ const BUILTINS: &[&str] = &[
     "zip",
 ];
 
-/// What Narrows adds to them; `surroundings.py` in the guest has the same names.
+/// The names that Narrows adds to the builtins; `surroundings.py` in the guest has the same.
 const OWN: &[&str] = &[
     "ToolError",
     "analyze",
@@ -236,18 +236,19 @@ const MODULES: &[&str] = &[
     "zoneinfo",
 ];
 
-/// Whether Python or Narrows has this name for every program.
+/// Tells whether Python or Narrows defines this name for every program. Names that begin with an
+/// underscore count as such.
 pub(crate) fn is_builtin(name: &str) -> bool {
     name.starts_with('_') || [BUILTINS, OWN].iter().any(|names| names.contains(&name))
 }
 
-/// Whether a program has this name without binding it, be it a module.
+/// Tells whether a program has this name without binding it: a builtin, or a module.
 pub(crate) fn is_known(name: &str) -> bool {
     is_builtin(name) || module(name).is_some()
 }
 
-/// Functions that give their value at once, and that programs await all the same. What has to be
-/// awaited is not here, nor what may be (`search_tools`, `write_file`).
+/// Functions that return their value at once, and that programs nevertheless await by mistake.
+/// Functions that must or may be awaited (`search_tools`, `write_file`) are not among them.
 const NOT_AWAITED: &[&str] = &[
     "abs",
     "all",
@@ -282,7 +283,7 @@ const NOT_AWAITED: &[&str] = &[
     "zip",
 ];
 
-/// Functions that look at what they are given, which a coroutine is not meant for.
+/// Functions that use the values of their arguments, so that passing them a coroutine is a mistake.
 const LOOKING: &[&str] = &[
     "all",
     "any",
@@ -308,17 +309,17 @@ const LOOKING: &[&str] = &[
     "zip",
 ];
 
-/// Whether a function that every program has is never awaited.
+/// Tells whether a function that every program has cannot be awaited.
 pub(crate) fn is_not_awaited(name: &str) -> bool {
     NOT_AWAITED.contains(&name)
 }
 
-/// Whether a function that every program has looks at what it is given.
+/// Tells whether a function that every program has uses the values of its arguments.
 pub(crate) fn looks_at_arguments(name: &str) -> bool {
     LOOKING.contains(&name)
 }
 
-/// The path of what programs can import from a module of ours, and have without that.
+/// Returns the full path of a name of Narrows that programs can import, and have without an import.
 pub(crate) fn path(name: &str) -> Option<&'static str> {
     match name {
         "servers" => Some("servers"),
@@ -330,17 +331,17 @@ pub(crate) fn path(name: &str) -> Option<&'static str> {
     }
 }
 
-/// The module of this name that needs no import.
+/// Returns the module of this name, if programs have it without an import.
 pub(crate) fn module(name: &str) -> Option<&'static str> {
     MODULES.iter().copied().find(|module| *module == name)
 }
 
-/// All names that a misspelt one may mean.
+/// Returns all names that a misspelt name may have been meant for.
 pub(crate) fn names<'a>() -> impl Iterator<Item = &'a str> {
     BUILTINS.iter().chain(OWN).chain(MODULES).copied()
 }
 
-/// The names for a test that compares them with those of the guest.
+/// Returns the builtins and the modules, for a test that compares them with those of the guest.
 pub fn surroundings() -> (Vec<&'static str>, Vec<&'static str>) {
     (BUILTINS.iter().chain(OWN).copied().collect(), MODULES.to_vec())
 }

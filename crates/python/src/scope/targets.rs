@@ -1,4 +1,4 @@
-//! Binds names to what they are assigned.
+//! Names that are assigned to, in all the ways that Python has: assignments, tuples, imports, `del`.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use super::{
 };
 
 impl<'a> ScopeCollector<'a> {
-    /// The place of a name that is bound here, from `from` to the end of the block.
+    /// Returns the range of a binding at this place: from `from` to the end of the block.
     pub(super) fn here(&self, from: TextSize) -> BindingRange {
         BindingRange { scope: self.scope, evaluated: self.scope, from, block: self.block }
     }
 
-    /// `end` is where the binding is over.
+    /// Binds all names of an assignment's target. `end` is where the assignment has been executed.
     pub(super) fn bind(
         &mut self,
         target: &'a Expr,
@@ -67,7 +67,7 @@ impl<'a> ScopeCollector<'a> {
         self.scopes.bind(name, source, place, certain_from);
     }
 
-    /// Binds a name to what cannot be known.
+    /// Binds a name to a value that the text of the program does not tell.
     pub(super) fn bind_unknown(&mut self, name: &'a str) {
         let place = self.here(self.block.start());
         self.bind_name(name, BindingValue::Unknown, place, place.from);
@@ -79,7 +79,7 @@ impl<'a> ScopeCollector<'a> {
         self.bind_name(name, BindingValue::Definition, place, name.end());
     }
 
-    /// `name: int`
+    /// Declares the target of an annotation without a value: `name: int`.
     pub(super) fn annotate(&mut self, target: &'a Expr, place: BindingRange) {
         match target {
             Expr::Name(name) => self.scopes.declare(&name.id, place),
@@ -87,7 +87,7 @@ impl<'a> ScopeCollector<'a> {
         }
     }
 
-    /// `del name`
+    /// Deletes the target of `del name`.
     pub(super) fn delete(&mut self, target: &'a Expr, place: BindingRange) {
         match target {
             Expr::Name(name) => self.scopes.delete(&name.id, place),
@@ -125,7 +125,7 @@ impl<'a> ScopeCollector<'a> {
         }
     }
 
-    /// Binds outside of the comprehensions that it stands in.
+    /// Binds the name of `name := value`, which belongs to the scope outside of all comprehensions.
     pub(super) fn walrus(&mut self, named: &'a ExprNamed) {
         let Expr::Name(name) = &*named.target else { return };
         let is_outside = |scope: &ScopeId| self.scopes.kind(*scope) != ScopeKind::Comprehension;
@@ -134,7 +134,7 @@ impl<'a> ScopeCollector<'a> {
         if outside == self.scope {
             self.bind_name(&name.id, BindingValue::Value(&named.value), place, named.end());
         } else {
-            // The comprehension may go through nothing.
+            // The comprehension may have no elements, and then nothing is bound.
             self.scopes.bind(&name.id, BindingValue::Unknown, place, None);
         }
     }

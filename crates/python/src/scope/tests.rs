@@ -1,11 +1,11 @@
-//! What names mean, as those who ask see it.
+//! The meaning of names, as the check and the review see it.
 
 use ruff_text_size::TextSize;
 
 use super::{BindingValue, BoundName, MODULE, NameMeaning, ScopeKind, Scopes};
 use crate::{ParsedProgram, SourceTree};
 
-/// Looks at the scopes of a program.
+/// Calls `look` with the scopes of a program.
 fn in_scopes<T>(code: &str, look: impl FnOnce(&Scopes<'_>) -> T) -> T {
     let tree = SourceTree::new(code);
     let program = ParsedProgram::new(&tree);
@@ -13,7 +13,7 @@ fn in_scopes<T>(code: &str, look: impl FnOnce(&Scopes<'_>) -> T) -> T {
     look(program.scopes())
 }
 
-/// What is asked of `x` at the end of a program.
+/// Calls `ask` with the bindings of `x` at the end of a program.
 fn of_x<T>(code: &str, ask: impl FnOnce(Option<&BoundName<'_>>) -> T) -> T {
     in_scopes(code, |scopes| ask(scopes.bound(MODULE, "x")))
 }

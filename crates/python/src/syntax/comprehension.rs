@@ -1,9 +1,9 @@
-//! Comprehensions of all four kinds as one.
+//! One type for all four kinds of comprehensions.
 
 use ruff_python_ast::{Comprehension, Expr};
 use ruff_text_size::TextRange;
 
-/// `[element for … in … if …]`, whatever brackets it has.
+/// A comprehension, `[element for … in … if …]`, whatever brackets it has.
 pub(crate) struct Comprehended<'a> {
     pub(crate) range: TextRange,
     pub(crate) generators: &'a [Comprehension],
@@ -11,7 +11,7 @@ pub(crate) struct Comprehended<'a> {
 }
 
 impl<'a> Comprehended<'a> {
-    /// None of any other expression.
+    /// Returns the comprehension that an expression is; none for any other expression.
     pub(crate) fn of(expr: &'a Expr) -> Option<Self> {
         let (range, generators, elements) = match expr {
             Expr::ListComp(comp) => (comp.range, &comp.generators, vec![&*comp.elt]),

@@ -1,4 +1,4 @@
-//! What a module defines at its top level, the signature of it, and what its docstring says.
+//! The definitions at the top level of a module, with their signatures and docstrings.
 
 use ruff_python_ast::{
     Expr, ParameterWithDefault, Parameters, Stmt, StmtClassDef, StmtFunctionDef,
@@ -6,12 +6,13 @@ use ruff_python_ast::{
 };
 use ruff_text_size::Ranged;
 
-/// An annotation or a default that is longer is cut: a signature is read at a glance.
+/// The length of an annotation or a default. A longer one becomes `...`, because a signature is read at a
+/// glance.
 const MAX_PART_LEN: usize = 80;
-/// A first paragraph that is longer is cut: listings show one of each skill.
+/// The length of a first paragraph. A longer one is cut, because listings show one for each skill.
 const MAX_PARAGRAPH_LEN: usize = 500;
 
-/// What a name stands for.
+/// A definition at the top level of a module.
 #[derive(Clone, Copy, Debug)]
 pub enum Declaration<'a> {
     Function(&'a StmtFunctionDef),
@@ -19,7 +20,8 @@ pub enum Declaration<'a> {
     Value { annotation: Option<&'a Expr>, value: Option<&'a Expr> },
 }
 
-/// All names that a module defines, in its order. The last definition of a name counts.
+/// Returns all names that a module defines, in its order. If a name is defined several times, each
+/// definition is in the list, and the last one counts.
 pub fn declarations(body: &[Stmt]) -> Vec<(&str, Declaration<'_>)> {
     let mut top = TopLevel { found: Vec::new() };
     top.visit_body(body);
@@ -68,7 +70,7 @@ impl<'a> Visitor<'a> for TopLevel<'a> {
 }
 
 impl Declaration<'_> {
-    /// As a reader wants to see it: `async find(name: str, limit: int = 10) -> list[dict]`.
+    /// Returns the signature for a listing: `async find(name: str, limit: int = 10) -> list[dict]`.
     pub fn signature(&self, name: &str, code: &str) -> String {
         match self {
             Self::Function(function) => {
@@ -107,7 +109,7 @@ fn constructor(class: &StmtClassDef) -> Option<&StmtFunctionDef> {
     class.body.iter().filter_map(Stmt::as_function_def_stmt).find(|def| &*def.name == "__init__")
 }
 
-/// The parameters without the first `skipped` ones.
+/// Writes the parameters of a function, without the first `skipped` ones (`self`).
 fn parameters(all: &Parameters, skipped: usize, code: &str) -> String {
     let mut parts: Vec<String> = Vec::new();
     let positional = all.posonlyargs.iter().chain(&all.args);
@@ -115,7 +117,7 @@ fn parameters(all: &Parameters, skipped: usize, code: &str) -> String {
         if at >= skipped {
             parts.push(parameter(one, code));
         }
-        // What is before the slash has no keyword.
+        // Parameters before the slash are positional only.
         if at + 1 == all.posonlyargs.len() && at >= skipped {
             parts.push("/".to_owned());
         }
@@ -151,7 +153,7 @@ fn annotated(name: &str, annotation: Option<&Expr>, code: &str) -> String {
     }
 }
 
-/// The text of an expression on one line, or `...` for what is too long for that.
+/// Returns the text of an expression, or `...` if it is too long or not on one line.
 fn part(expr: &Expr, code: &str) -> String {
     let range = expr.range();
     let text = code.get(range.start().to_usize()..range.end().to_usize()).unwrap_or("...");
@@ -161,7 +163,7 @@ fn part(expr: &Expr, code: &str) -> String {
     text.to_owned()
 }
 
-/// The first paragraph of the docstring of a function, a class or a module, on one line.
+/// Returns the first paragraph of the docstring of a function, a class or a module, on one line.
 pub fn docstring(body: &[Stmt]) -> Option<String> {
     let Stmt::Expr(first) = body.first()? else { return None };
     let text = first.value.as_string_literal_expr()?.value.to_str();

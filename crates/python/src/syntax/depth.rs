@@ -1,21 +1,22 @@
-//! Whether a program is too deeply nested to look at. Its tree is walked and freed by recursion,
-//! so that a hostile program could exhaust the stack of the gateway.
+//! The limit on the nesting of a program. Its syntax tree is walked and freed by recursion, so that a
+//! hostile program could exhaust the stack of the gateway.
 
 use ruff_python_ast::token::TokenKind;
 use ruff_python_parser::{Mode, lexer};
 
-/// CPython itself refuses 200 brackets or 100 blocks in one another. The rest is for operators:
-/// `a + b + c` is a tree of their number.
+/// CPython itself refuses 200 nested brackets or 100 nested blocks. The rest is for operators:
+/// `a + b + c` is a tree as deep as it has operators.
 const MAX_DEPTH: usize = 400;
 
-/// Looks at the tokens only. The count is never less than the depth of the tree.
+/// Tells whether a program is nested too deeply to be parsed. Only its tokens are counted, and the
+/// count is never less than the depth of the tree.
 pub fn is_too_deep(code: &str) -> bool {
     let mut lexer = lexer::lex(code, Mode::Module);
     let mut blocks = 0_usize;
     let mut depth = 0_usize;
     // A comma does not end a lambda, but stands between its parameters.
     let mut lambdas = 0;
-    // The depth outside of each open bracket.
+    // The depth at each open bracket, to return to when it closes.
     let mut outside: Vec<usize> = Vec::new();
     loop {
         match lexer.next_token() {

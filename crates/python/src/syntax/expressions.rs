@@ -1,13 +1,13 @@
-//! What single expressions are.
+//! Questions about single expressions.
 
 use ruff_python_ast::{Expr, ExprCall, StmtWith, WithItem};
 
-/// The text of a literal.
+/// Returns the text of a string literal.
 pub(crate) fn string(expr: &Expr) -> Option<&str> {
     expr.as_string_literal_expr().map(|literal| literal.value.to_str())
 }
 
-/// The variable that an expression starts from.
+/// Returns the variable that an expression starts with: `a` of `a.b[0].c()`.
 pub(crate) fn root(expr: &Expr) -> Option<&str> {
     match expr {
         Expr::Name(name) => Some(&name.id),
@@ -18,7 +18,7 @@ pub(crate) fn root(expr: &Expr) -> Option<&str> {
     }
 }
 
-/// `gather` of `asyncio.gather`.
+/// Returns the last name of a function's path: `gather` of `asyncio.gather`.
 pub(crate) fn last_name(func: &Expr) -> Option<&str> {
     match func {
         Expr::Name(name) => Some(&name.id),
@@ -27,7 +27,7 @@ pub(crate) fn last_name(func: &Expr) -> Option<&str> {
     }
 }
 
-/// The call of this item of a `with` at which errors end.
+/// Returns the call in an item of a `with` that suppresses errors: `contextlib.suppress(…)`.
 pub(crate) fn suppressing_call(item: &WithItem) -> Option<&ExprCall> {
     let call = item.context_expr.as_call_expr()?;
     let name = last_name(&call.func)?;
@@ -35,7 +35,7 @@ pub(crate) fn suppressing_call(item: &WithItem) -> Option<&ExprCall> {
     suppresses.then_some(call)
 }
 
-/// Whether errors may end at a `with`, so that not all of its body need be executed.
+/// Tells whether a `with` may suppress errors, so that its body is not always executed to the end.
 pub(crate) fn suppresses_errors(with: &StmtWith) -> bool {
     with.items.iter().any(|item| suppressing_call(item).is_some())
 }

@@ -1,15 +1,15 @@
-//! Why a program has no syntax tree.
+//! The reasons for which a program has no syntax tree.
 
 use ruff_python_ast::token::TokenKind;
 use ruff_python_parser::{LexicalErrorType, ParseError, ParseErrorType};
 use ruff_text_size::TextSize;
 
-/// Why a program has no syntax tree.
+/// The reason for which a program has no syntax tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SyntaxFault {
     /// It is nested too deeply to be looked at.
     TooDeep,
-    /// It does not parse: where, and why, as CPython says it.
+    /// It does not parse; the message is in the words of CPython.
     Invalid { at: TextSize, message: String },
 }
 
@@ -20,7 +20,7 @@ impl From<ParseError> for SyntaxFault {
     }
 }
 
-/// The mistakes that models make most, as CPython says them.
+/// Returns the message for a parse error, for the mistakes that models make most in CPython's words.
 fn in_words_of_python(error: &ParseErrorType) -> String {
     match error {
         ParseErrorType::UnexpectedIndentation => "unexpected indent".to_owned(),
@@ -37,7 +37,7 @@ fn in_words_of_python(error: &ParseErrorType) -> String {
     }
 }
 
-/// CPython's messages start in lower case and quote with apostrophes.
+/// Makes a message look like CPython's, which start in lower case and quote with apostrophes.
 fn lower(said: &str) -> String {
     let mut chars = said.chars();
     let first = chars.next().into_iter().flat_map(char::to_lowercase);

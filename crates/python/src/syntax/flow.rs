@@ -1,5 +1,5 @@
-//! `await`, `return`, `yield`, `break` and `continue` where Python does not take them. The parser
-//! reads them anywhere; CPython refuses them when it compiles.
+//! `await`, `return`, `yield`, `break` and `continue` at places where Python does not allow them. The
+//! parser accepts them anywhere; CPython refuses them when it compiles.
 
 use ruff_python_ast::{
     Comprehension, Expr, Stmt,
@@ -7,16 +7,16 @@ use ruff_python_ast::{
 };
 use ruff_text_size::{Ranged, TextSize};
 
-/// Something at a place where it cannot be.
+/// A statement or expression at a place where Python does not allow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Misplaced {
     /// `await` outside of all functions: a module is imported, and an import cannot wait.
     TopLevelAwait,
-    /// As CPython says it.
+    /// Anything else, with the message of CPython.
     Other(&'static str),
 }
 
-/// The first thing in the code that stands where it cannot be.
+/// Returns the first misplaced statement or expression of the code.
 pub fn misplaced(body: &[Stmt]) -> Option<(TextSize, Misplaced)> {
     let mut flow = ControlFlowCheck { place: EnclosingScope::Module, in_loop: false, found: None };
     flow.visit_body(body);
@@ -28,7 +28,7 @@ enum EnclosingScope {
     Module,
     Class,
     Function,
-    /// Also a generator expression, which becomes asynchronous by what is in it.
+    /// Also a generator expression, which becomes asynchronous if there is an `await` in it.
     AsyncFunction,
 }
 

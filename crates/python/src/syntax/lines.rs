@@ -1,8 +1,8 @@
-//! From places in a text to lines.
+//! The lines of a text: from byte offsets to line numbers.
 
 use ruff_text_size::TextSize;
 
-/// Where the lines of a text start.
+/// The offsets at which the lines of a text start.
 #[derive(Debug)]
 pub struct Lines(Vec<usize>);
 
@@ -17,13 +17,13 @@ impl Lines {
         Self(std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect())
     }
 
-    /// Where a line starts; lines count from 1.
+    /// Returns the offset at which a line starts; lines count from 1.
     pub fn start(&self, line: u32) -> usize {
         let index = usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX);
         self.0.get(index).copied().unwrap_or_default()
     }
 
-    /// From 1.
+    /// Returns the number of the line at an offset, counted from 1.
     pub fn line(&self, at: TextSize) -> u32 {
         let line = self.0.partition_point(|start| *start <= at.to_usize());
         u32::try_from(line.max(1)).unwrap_or(u32::MAX)

@@ -1,15 +1,15 @@
-//! Python source, as far as its text and its syntax go: nothing here knows what a name means.
+//! The text and the syntax of Python source; nothing here knows what a name means.
 //!
 //! | file | subject |
 //! |---|---|
 //! | `tree` | the text of a program and its syntax tree, parsed once |
 //! | `depth` | whether a program is too deeply nested to look at |
 //! | `fault` | why there is no tree, in the words of Python |
-//! | `lines` | from places in a text to lines |
-//! | `expressions` | what single expressions are: a text, a variable, the name of a function |
-//! | `comprehension` | comprehensions of all four kinds as one |
-//! | `declaration` | what a module defines, its signature and its docstring |
-//! | `flow` | `await`, `return` and the like where Python does not take them |
+//! | `lines` | from byte offsets to line numbers |
+//! | `expressions` | questions about single expressions: the text, the variable, the name of a function |
+//! | `comprehension` | one type for all four kinds of comprehensions |
+//! | `declaration` | the definitions of a module, with signatures and docstrings |
+//! | `flow` | `await`, `return` and the like where Python does not allow them |
 
 mod comprehension;
 mod declaration;

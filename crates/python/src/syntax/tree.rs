@@ -8,7 +8,7 @@ use ruff_text_size::{TextRange, TextSize};
 
 use super::{SyntaxFault, is_too_deep};
 
-/// The text of a program. It is parsed when its tree is first asked for, and not again.
+/// The text of a program, which is parsed once, when its tree is first asked for.
 #[derive(Debug)]
 pub struct SourceTree {
     text: String,
@@ -21,17 +21,17 @@ impl SourceTree {
         Self { text, module: OnceLock::new() }
     }
 
-    /// The text, without the mark that files may begin with.
+    /// Returns the text, without the byte order mark that files may begin with.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The range of the whole text.
+    /// Returns the range of the whole text.
     pub(crate) fn range(&self) -> TextRange {
         TextRange::up_to(TextSize::try_from(self.text.len()).unwrap_or_default())
     }
 
-    /// The statements of the program, if it parses.
+    /// Returns the statements of the program, or the reason for which it does not parse.
     pub fn body(&self) -> Result<&[Stmt], &SyntaxFault> {
         let parse = || {
             if is_too_deep(&self.text) {

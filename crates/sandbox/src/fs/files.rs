@@ -16,7 +16,7 @@ use super::{
 /// Using up the host's file descriptors and memory by opening files and folders without end.
 const MAX_OPEN: usize = 256;
 
-/// What a program sees below `/`.
+/// The files and folders that a program sees below `/`.
 #[derive(Debug)]
 pub(crate) struct FileSystem {
     tmp: MemoryTree,
@@ -26,7 +26,8 @@ pub(crate) struct FileSystem {
     unfinished: HashMap<String, OpenFile>,
 }
 
-/// A program that is stopped in the middle leaves no files that nobody will finish.
+/// Removes unfinished files: a program that is stopped in the middle leaves none that nobody will
+/// finish.
 impl Drop for FileSystem {
     fn drop(&mut self) {
         for (path, file) in self.unfinished.drain() {
@@ -38,7 +39,7 @@ impl Drop for FileSystem {
     }
 }
 
-/// One of the things that may be open at once, until dropped.
+/// One of the places for open files and folders, taken until it is dropped.
 #[derive(Clone, Debug)]
 pub(super) struct OpenPlace {
     _count: Arc<()>,
@@ -57,7 +58,7 @@ pub(super) struct OpenFile {
     content: OpenContent,
     pub(super) readable: bool,
     pub(super) writable: bool,
-    /// Not even its times may change.
+    /// Whether not even its times may change.
     is_fixed: bool,
     _place: OpenPlace,
 }
@@ -93,7 +94,7 @@ pub(super) struct FileTimes {
     pub(super) modified: Option<SystemTime>,
 }
 
-/// Whether the file of a path is not complete yet.
+/// Tells whether the file of a path is not complete yet.
 fn is_unfinished(path: &str) -> bool {
     tidy::is_unfinished(path.rsplit('/').next().unwrap_or_default().as_bytes())
 }
@@ -117,13 +118,13 @@ impl FileSystem {
         }
     }
 
-    /// The limit that the program ran into, if it ran into one.
+    /// Returns the limit that the program ran into, if it ran into one.
     pub(crate) fn refusal(&self) -> Option<LimitKind> {
         let workspace = self.mount.as_ref().and_then(|mount| mount.workspace().refusal());
         workspace.or_else(|| self.tmp.refusal())
     }
 
-    /// Why nothing could be written to the workspace, if its program wanted to.
+    /// Returns why nothing could be written to the workspace, if its program wanted to.
     pub(crate) fn count_failure(&self) -> Option<String> {
         self.mount.as_ref().and_then(|mount| mount.workspace().count_failure())
     }
@@ -139,7 +140,7 @@ impl FileSystem {
         self.mount.as_ref().map(WorkspaceMount::workspace).ok_or(ErrorCode::NoEntry)
     }
 
-    /// The workspace, for something that changes it.
+    /// Returns the workspace, for something that changes it.
     fn workspace_to_change(&self) -> Result<&Arc<Workspace>, ErrorCode> {
         let mount = self.mount.as_ref().ok_or(ErrorCode::NoEntry)?;
         mount.to_write().ok_or(ErrorCode::ReadOnly)

@@ -44,17 +44,17 @@ impl Workspace {
         Ok(WorkspaceFile(file))
     }
 
-    /// The files that [`Self::create`] made since this was last asked.
+    /// Returns the files that [`Self::create`] made since this was last asked.
     pub fn take_made(&self) -> Vec<String> {
         std::mem::take(&mut self.made.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether anything was changed since this was last asked.
+    /// Tells whether anything was changed since this was last asked.
     pub fn take_changed(&self) -> bool {
         self.changed.swap(false, Ordering::SeqCst)
     }
 
-    /// The path below `/workspace` that a caller means by this one.
+    /// Returns the path below `/workspace` that a caller means by this one.
     pub fn resolve(&self, path: &str) -> io::Result<String> {
         let inside = VirtualPath::default().join("workspace").and_then(|home| home.join(path));
         match inside.map_err(reason)?.place() {
@@ -66,8 +66,7 @@ impl Workspace {
         }
     }
 
-    /// The bytes of a file, if there are no more than `most`. Links are followed only within
-    /// the workspace.
+    /// Reads a file, if it has no more than `most` bytes. Links are followed only within the workspace.
     pub fn read(&self, path: &str, most: u64) -> io::Result<Vec<u8>> {
         let part = self.read_part(path, 0, most)?;
         if part.total > most {
@@ -77,7 +76,7 @@ impl Workspace {
         Ok(part.bytes)
     }
 
-    /// At most so many bytes of a file, from an offset.
+    /// Reads at most `most` bytes of a file, from an offset.
     pub fn read_part(&self, path: &str, offset: u64, most: u64) -> io::Result<FilePart> {
         let mut file = self.open_to_read(path)?;
         let total = file.metadata()?.len();
@@ -87,7 +86,7 @@ impl Workspace {
         Ok(FilePart { bytes, total })
     }
 
-    /// A file to be read from. Links are followed only within the workspace.
+    /// Opens a file for reading. Links are followed only within the workspace.
     pub fn open_to_read(&self, path: &str) -> io::Result<std::fs::File> {
         let path = self.resolve(path)?;
         let found = self.metadata(&path, true).map_err(reason)?;
@@ -129,18 +128,18 @@ impl Workspace {
         self.remove_file(&self.resolve(path)?).map_err(reason)
     }
 
-    /// The names of what is at the top.
+    /// Returns the names of the entries at the top.
     pub fn names(&self) -> io::Result<Vec<String>> {
         let entries = self.list("").map_err(reason)?;
         Ok(entries.into_iter().map(|(_, name)| name).collect())
     }
 
-    /// Whether there is an entry of this name.
+    /// Tells whether there is an entry of this name.
     pub fn has(&self, name: &str) -> bool {
         self.metadata(name, false).is_ok()
     }
 
-    /// All files, by their path.
+    /// Returns all files, in the order of their paths.
     pub fn walk(&self) -> io::Result<Vec<FoundFile>> {
         let mut found = Vec::new();
         walk(self.dir(), Unreadable::PassBy, |entry| {
@@ -244,7 +243,7 @@ impl Write for UnfinishedFile {
 }
 
 impl Drop for UnfinishedFile {
-    /// What was written of it goes.
+    /// Removes what was written, unless it is in its place.
     fn drop(&mut self) {
         if self.file.take().is_some() {
             let _ = self.workspace.remove_file(&self.unfinished);
@@ -252,7 +251,7 @@ impl Drop for UnfinishedFile {
     }
 }
 
-/// What went wrong, in words for whoever named the file.
+/// Explains an error in words for whoever named the file.
 fn reason(error: ErrorCode) -> io::Error {
     use io::ErrorKind;
     let (kind, words) = match error {

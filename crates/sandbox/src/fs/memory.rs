@@ -166,7 +166,7 @@ impl MemoryTree {
         self.entries.range(prefix.clone()..).take_while(move |(key, _)| key.starts_with(&prefix))
     }
 
-    /// A new entry needs a folder to be in and a name that is free.
+    /// Checks that a new entry has a folder to be in and a name that is free.
     fn check_new(&self, path: &str) -> Result<(), ErrorCode> {
         if self.stat(path).is_ok() {
             return Err(ErrorCode::Exist);
@@ -251,7 +251,8 @@ impl MemoryFile {
     }
 }
 
-/// Not when it is unlinked: a program could hold the descriptor and fill memory for nothing.
+/// Gives the quota back now, and not when the file is unlinked: a program could hold the descriptor and
+/// fill memory for nothing.
 impl Drop for MemoryFile {
     fn drop(&mut self) {
         let bytes = self.content().bytes.len() as u64;

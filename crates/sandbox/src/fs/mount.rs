@@ -27,12 +27,12 @@ impl WorkspaceMount {
         Self { workspace, access: MountAccess::ReadWrite }
     }
 
-    /// The workspace, for something that reads.
+    /// Returns the workspace, for something that only reads.
     pub fn workspace(&self) -> &Arc<Workspace> {
         &self.workspace
     }
 
-    /// The workspace, for something that changes it. None if nothing may.
+    /// Returns the workspace, for something that changes it, or `None` if nothing may.
     pub fn to_write(&self) -> Option<&Arc<Workspace>> {
         (!self.is_read_only()).then_some(&self.workspace)
     }
@@ -41,7 +41,7 @@ impl WorkspaceMount {
         self.access == MountAccess::ReadOnly
     }
 
-    /// Whether it is the same directory with the same access.
+    /// Tells whether it is the same directory with the same access.
     pub(super) fn is_same_as(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.workspace, &other.workspace) && self.access == other.access
     }

@@ -38,7 +38,7 @@ impl Quota {
     }
 
     pub(super) fn take_bytes(&self, bytes: u64) -> Result<(), ErrorCode> {
-        // What does not grow is never refused, however full the place is.
+        // A write that does not grow a file is never refused, however full the place is.
         if bytes == 0 {
             return Ok(());
         }
@@ -87,7 +87,7 @@ impl Quota {
         *self.used()
     }
 
-    /// The limit that was reached since this was last asked.
+    /// Returns the limit that was reached since this was last asked.
     pub(super) fn refusal(&self) -> Option<LimitKind> {
         self.used().refused.take()
     }

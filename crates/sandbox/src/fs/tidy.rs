@@ -12,11 +12,11 @@ use rustix::{
 
 use super::walk::WalkEntry;
 
-/// How files begin that are not complete yet; nobody is shown them.
+/// The prefix of files that are not complete yet; nobody is shown them.
 pub(super) const UNFINISHED: &str = ".narrows-";
 
-/// Whether a file is called as one that is not complete yet: by the host, with two numbers, or by the
-/// guest, with 16 hexadecimal digits.
+/// Tells whether a file has the name of one that is not complete yet: by the host, with two numbers, or
+/// by the guest, with 16 hexadecimal digits.
 pub(super) fn is_unfinished(name: &[u8]) -> bool {
     let Some(rest) = name.strip_prefix(UNFINISHED.as_bytes()) else { return false };
     let is_number = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
@@ -33,14 +33,14 @@ pub(super) fn close_to_others(dir: impl AsFd) {
     if let Ok(stat) = fstat(&dir) {
         let mode = Mode::from_raw_mode(stat.st_mode);
         if mode.intersects(OTHERS) {
-            // By its name: what opened it may only look for paths in it.
+            // Changed by its name: the descriptor may only be good for looking up paths in it.
             let _ = chmodat(&dir, c".", mode.difference(OTHERS), AtFlags::empty());
         }
     }
 }
 
-/// Takes away the rights of others to what is in it, and removes it if nobody will finish it. Returns
-/// whether it is still there.
+/// Takes away the rights of others to an entry, and removes it if nobody will finish it. Tells whether
+/// it is still there.
 pub(super) fn put_in_order(entry: &WalkEntry<'_>) -> bool {
     let kind = entry.kind();
     if !matches!(kind, FileType::RegularFile | FileType::Directory) {
@@ -56,8 +56,8 @@ pub(super) fn put_in_order(entry: &WalkEntry<'_>) -> bool {
     true
 }
 
-/// Marks a file as being written, until it is closed; also if its process is killed. False if somebody is
-/// about to remove it. Where files cannot be locked, abandoned ones are not removed either.
+/// Marks a file as being written until it is closed, also if its process is killed. Returns false if
+/// somebody is about to remove it. Where files cannot be locked, abandoned ones are not removed either.
 pub(super) fn mark_unfinished(file: impl AsFd) -> bool {
     flock(file, FlockOperation::NonBlockingLockExclusive) != Err(Errno::WOULDBLOCK)
 }

@@ -17,7 +17,7 @@ use rustix::{
     io::Errno,
 };
 
-/// Something in a tree, never one that a link leads to.
+/// An entry of a tree, never one that a link leads to.
 pub(super) struct WalkEntry<'a> {
     /// The folder that it is in, open.
     pub(super) folder: BorrowedFd<'a>,
@@ -36,7 +36,7 @@ impl WalkEntry<'_> {
         u64::try_from(self.stat.st_size).unwrap_or_default()
     }
 
-    /// When it was last written to, if that is after 1970.
+    /// Returns when it was last written to, if that is after 1970.
     pub(super) fn modified(&self) -> Option<SystemTime> {
         let seconds = u64::try_from(self.stat.st_mtime).ok()?;
         let nanoseconds = u32::try_from(self.stat.st_mtime_nsec).ok()?;
@@ -61,7 +61,7 @@ pub(super) enum Unreadable {
 /// A folder on the way from the top to where we are.
 struct Level {
     identity: (u64, u64),
-    /// Those in it that are still to be looked into.
+    /// The folders in it that are still to be looked into.
     folders: Vec<CString>,
 }
 
@@ -140,7 +140,7 @@ fn open(folder: BorrowedFd<'_>, name: &CStr) -> rustix::io::Result<Dir> {
     Dir::new(openat(folder, name, flags, Mode::empty())?)
 }
 
-/// The device and the number of a file, which no other one has.
+/// Returns the device and the number of a file, which no other one has.
 #[allow(clippy::unnecessary_cast, reason = "their types are not the same on all systems")]
 fn identity(stat: &Stat) -> (u64, u64) {
     (stat.st_dev as u64, stat.st_ino as u64)

@@ -73,7 +73,7 @@ impl FileSystemView<'_> {
         }
     }
 
-    /// The path that a request means.
+    /// Returns the path that a request means.
     fn path(&self, folder: &Resource<Handle>, path: &str) -> FsResult<VirtualPath> {
         if path.is_empty() {
             return Err(ErrorCode::NoEntry.into());
@@ -94,7 +94,7 @@ impl FileSystemView<'_> {
 }
 
 impl preopens::Host for FileSystemView<'_> {
-    /// One root, in which the mounts are folders, so that a warmed isolate can be given a
+    /// Returns one root, in which the mounts are folders, so that a warmed isolate can be given a
     /// workspace after the guest has asked.
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Resource<Handle>, String)>> {
         let place = self.files.open_place()?;
@@ -265,7 +265,7 @@ impl types::HostDescriptor for FileSystemView<'_> {
         Ok(self.files.stat(&path, follows(flags))?.into())
     }
 
-    /// Links are how programs get out of directories; no program needs one.
+    /// Refuses: links are how programs get out of directories, and no program needs one.
     fn link_at(
         &mut self,
         _handle: Resource<Handle>,
@@ -397,7 +397,7 @@ fn datetime(time: Option<SystemTime>) -> Option<Datetime> {
     Some(Datetime { seconds: since.as_secs(), nanoseconds: since.subsec_nanos() })
 }
 
-/// A number that says nothing about the host: not its inode, only whether two are the same.
+/// Returns a number that says nothing about the host: not its inode, only whether two are the same.
 fn hash(identity: u128) -> MetadataHashValue {
     use std::hash::{DefaultHasher, Hash, Hasher};
     let mut hasher = DefaultHasher::new();

@@ -34,13 +34,13 @@ use super::{
 use count::LastCount;
 pub(super) use count::UNCOUNTED;
 
-/// How often a file is begun that another process removes at once.
+/// How often to try to begin a file that another process removes at once.
 const MAX_TRIES: u32 = 3;
 
 /// Who else may read what programs write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Privacy {
-    /// Whoever the umask lets: the directory is the user's own.
+    /// Those whom the umask lets: the directory is the user's own.
     Umask,
     /// Nobody, whatever the umask is.
     OwnerOnly,
@@ -56,7 +56,7 @@ pub struct Workspace {
     /// Held by whoever changes what the workspace holds, from looking at the sizes to counting them.
     open: Mutex<OpenFiles>,
     counted: Mutex<LastCount>,
-    /// Something was written, moved or removed.
+    /// Set when something is written, moved or removed.
     pub(super) changed: AtomicBool,
     /// The files that the host made by itself.
     pub(super) made: Mutex<Vec<String>>,
@@ -120,7 +120,7 @@ impl Workspace {
             changed: AtomicBool::new(false),
             made: Mutex::default(),
         };
-        // One that cannot be counted can be read all the same.
+        // A workspace that cannot be counted can be read all the same.
         let _ = match privacy {
             Privacy::Umask => workspace.count_again(&OpenFiles::new(), |_| true),
             Privacy::OwnerOnly => {
@@ -138,7 +138,7 @@ impl Workspace {
         Limits { workspace_bytes, workspace_files, ..limits }
     }
 
-    /// Where it is on the host.
+    /// Returns where it is on the host.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -183,7 +183,7 @@ impl Workspace {
         })
     }
 
-    /// Makes a file that is not complete yet, and marks it as being written.
+    /// Creates a file that is not complete yet, and marks it as being written.
     pub(super) fn open_unfinished(
         self: &Arc<Self>,
         path: &str,
@@ -310,7 +310,7 @@ impl Workspace {
         Ok(if follow { self.dir.metadata(path)? } else { self.dir.symlink_metadata(path)? })
     }
 
-    /// What an entry that is gone gives back.
+    /// Gives back to the quota what an entry had that is gone.
     fn removed(&self, open: &mut OpenFiles, entry: &Metadata) {
         if entry.is_file()
             && entry.nlink() <= 1
@@ -361,14 +361,14 @@ impl Privacy {
     }
 }
 
-/// Keeps the size of a file that nobody finds by walking.
+/// Notes the size of an open file that was removed, which nobody finds by walking.
 fn note_size(open: &mut OpenFiles, inode: u64, size: u64) {
     if let Some(bytes) = open.get_mut(&inode).and_then(|open| open.removed_bytes.as_mut()) {
         *bytes = size;
     }
 }
 
-/// The directory itself is `.` to the system.
+/// Returns the path as the system has it: the directory itself is `.`.
 pub(super) fn here(path: &str) -> &str {
     if path.is_empty() { "." } else { path }
 }

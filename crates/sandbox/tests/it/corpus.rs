@@ -7,7 +7,7 @@ use std::{
 
 use crate::support::run;
 
-/// The machine's own interpreter, if it is new enough for the programs.
+/// Returns the machine's own interpreter, if it is new enough for the programs.
 fn python() -> Option<PathBuf> {
     // What is on the path may be a shim that takes its time to find the interpreter.
     let asked = Command::new("python3")
@@ -45,7 +45,7 @@ fn native(python: &Path, program: &Path) -> Result<String, String> {
     }
 }
 
-/// The first line that differs.
+/// Returns the first line that differs.
 fn difference(theirs: &str, ours: &str) -> String {
     let (mut left, mut right) = (theirs.lines(), ours.lines());
     for number in 1.. {

@@ -5,7 +5,7 @@ use narrows_sandbox::RunOptions;
 
 use crate::support::{TestHost, failure, run, run_with, value};
 
-/// The failure of a program, which must show nothing of the sandbox.
+/// Returns the failure of a program, which must show nothing of the sandbox.
 async fn failed(source: &str) -> Failure {
     let outcome = run(source).await;
     let failure = failure(&outcome).clone();
@@ -17,7 +17,7 @@ async fn failed(source: &str) -> Failure {
     failure
 }
 
-/// A program must fail at this line with exactly this traceback.
+/// Checks that a program fails at this line with exactly this traceback.
 async fn shows(source: &str, line: impl Into<Option<u32>>, traceback: &str) {
     let failure = failed(source).await;
     assert_eq!(failure.traceback, traceback.trim_start_matches('\n'), "\n{}", failure.traceback);

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::support::{TestHost, failure, run, run_in, run_with, value};
 
-/// What a program that must succeed prints to stdout; it must not print to stderr.
+/// Returns what a program that must succeed prints to stdout; it must not print to stderr.
 async fn stdout_of(source: &str) -> String {
     let outcome = run(source).await;
     value(&outcome);

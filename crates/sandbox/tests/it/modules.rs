@@ -38,7 +38,7 @@ const CODECS: &str = "\
     koi8-r latin-1 mac-roman punycode quopri raw_unicode_escape rot13 shift_jis shift_jisx0213 \
     unicode_escape utf-16 utf-16-be utf-16-le utf-32 utf-7 utf-8 utf-8-sig uu zlib";
 
-/// A host with two servers, one of which fails, and a skill with a module below it.
+/// Returns a host with two servers, one of which fails, and a skill with a module below it.
 fn host() -> TestHost {
     TestHost::new()
         .with_module("servers", "\"\"\"The servers.\"\"\"\n__all__ = ['files', 'broken']\n")
@@ -61,7 +61,7 @@ async fn run_hosted(source: &str) -> (Outcome, TestHost) {
     (outcome, host)
 }
 
-/// The message of the import that must fail, which must be on one line.
+/// Returns the message of the import that must fail, which must be on one line.
 async fn refusal(source: &str) -> String {
     let outcome = run(source).await;
     let failure = failure(&outcome);

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::{SANDBOX, TestHost, run, value};
 
-/// The result of a program that must succeed without any notes.
+/// Returns the result of a program that must succeed without any notes.
 async fn plain(source: &str) -> Value {
     let outcome = run(source).await;
     let result = value(&outcome).clone();
@@ -15,7 +15,7 @@ async fn plain(source: &str) -> Value {
     result
 }
 
-/// The result of a program and the notes about it.
+/// Returns the result of a program and the notes about it.
 async fn noted(source: &str) -> (Value, Vec<String>) {
     let outcome = run(source).await;
     let result = value(&outcome).clone();

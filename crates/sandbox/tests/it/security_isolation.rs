@@ -30,7 +30,7 @@ async fn run_on(sandbox: &Sandbox, source: &str) -> Value {
     value(&outcome.unwrap()).clone()
 }
 
-/// All results of the second program are the same.
+/// Checks that all results of the second program are the same.
 #[track_caller]
 fn assert_all(results: &[Value], expected: &Value) {
     assert_eq!(results.len(), 8);
@@ -39,7 +39,7 @@ fn assert_all(results: &[Value], expected: &Value) {
     }
 }
 
-/// All results differ from one another.
+/// Checks that all results differ from one another.
 #[track_caller]
 fn assert_distinct(mut results: Vec<Value>) {
     let count = results.len();

@@ -36,7 +36,7 @@ fn little_memory() -> Limits {
     Limits { memory_bytes: 128 << 20, ..patient() }
 }
 
-/// The sandbox is as it was.
+/// Checks that the sandbox is as it was.
 async fn assert_unharmed() {
     assert_eq!(*value(&run("result = sum(range(10))").await), json!(45));
 }
@@ -57,7 +57,7 @@ fn assert_stopped(outcome: &Outcome, kind: LimitKind) {
     assert!(failure(outcome).message.starts_with("the program was stopped at the "));
 }
 
-/// How a run ended in one word: the limit, or else the type of the failure.
+/// Returns how a run ended in one word: the limit, or else the type of the failure.
 pub(crate) fn ended(outcome: &Outcome) -> String {
     match &outcome.ending {
         Ending::Success => "success".into(),

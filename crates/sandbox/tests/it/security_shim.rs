@@ -24,7 +24,7 @@ async fn run_on(host: &TestHost, source: &str) -> Outcome {
         .await
 }
 
-/// The next program runs as if nothing had been.
+/// Checks that the next program runs as if nothing had been.
 async fn assert_unharmed() {
     let source = r#"
 import json

@@ -25,7 +25,7 @@ pub fn patient() -> Limits {
     Limits { wall_time: PATIENCE, ..Limits::default() }
 }
 
-/// One for all tests of a process.
+/// One sandbox for all tests of a process.
 pub static SANDBOX: LazyLock<Sandbox> = LazyLock::new(|| {
     // Tests that use up the memory of a program run at the same time, all for one caller.
     let max_memory_bytes = 16 << 30;
@@ -57,7 +57,7 @@ pub struct TestHost {
 }
 
 impl TestHost {
-    /// `from client import call_mcp_tool, query` works.
+    /// Returns a host with which `from client import call_mcp_tool, query` works.
     pub fn new() -> Self {
         Self::default().with_module(
             "client",
@@ -216,20 +216,20 @@ pub async fn run_with(source: &str, host: &TestHost, options: RunOptions) -> Out
         .expect("the program is run")
 }
 
-/// The result of a program that must succeed.
+/// Returns the result of a program that must succeed.
 #[track_caller]
 pub fn value(outcome: &Outcome) -> &Value {
     assert!(outcome.is_success(), "{:?}\n{}", outcome.ending, outcome.stderr);
     &outcome.result
 }
 
-/// The failure of a program that must fail.
+/// Returns the failure of a program that must fail.
 #[track_caller]
 pub fn failure(outcome: &Outcome) -> &Failure {
     outcome.failure().unwrap_or_else(|| panic!("it succeeded with {}", outcome.result))
 }
 
-/// The limit that must have ended a program.
+/// Returns the limit that must have ended a program.
 #[track_caller]
 pub fn limit(outcome: &Outcome) -> LimitKind {
     outcome.limit().unwrap_or_else(|| panic!("no limit: {:?}", outcome.ending)).name

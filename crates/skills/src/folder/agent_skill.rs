@@ -2,8 +2,8 @@
 //! skill and whose body are instructions, and with scripts and other files beside it
 //! (<https://agentskills.io/specification>).
 //!
-//! A folder with a script that defines the skill's function is a skill of code. Any other is one
-//! of instructions, which `text_form` makes code of.
+//! A folder with a script that defines the skill's function is a skill of code. Any other is one of
+//! instructions, which `prose_skill` turns into code.
 
 use std::{
     collections::BTreeMap,
@@ -26,19 +26,19 @@ use crate::{
 pub(crate) const SKILL: &str = "SKILL.md";
 /// The specification advises 500 lines.
 const MAX_SKILL_BYTES: usize = 512 << 10;
-/// All files of a folder together, as of a package.
+/// The size of all files of a folder together, as in a package.
 const MAX_BYTES: usize = 4 << 20;
 const MAX_FILES: usize = 500;
-/// Folders of folders are looked through so far.
+/// How deep nested folders are searched.
 const MAX_DEPTH: usize = 5;
-/// As the specification has it.
+/// The limit of the specification.
 const MAX_DESCRIPTION_LEN: usize = 1_024;
-/// Keys of the metadata that keep what the form has no place for.
+/// Keys of the metadata for properties that the Agent Skills form has no field for.
 const NAME: &str = "narrows-name";
 const VERSION: &str = "narrows-version";
 const TAGS: &str = "narrows-tags";
 
-/// Why a folder is no skill, or cannot be written.
+/// The reason for which a folder is not a skill, or cannot be written.
 #[derive(Debug, Error)]
 pub enum FolderError {
     #[error("{path}: {source}")]
@@ -66,16 +66,16 @@ pub enum FolderError {
 /// A skill as a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentSkill {
-    /// As programs import it: `pdf_processing`.
+    /// The name by which programs import it: `pdf_processing`.
     pub name: String,
-    /// As its author wrote it: `pdf-processing`.
+    /// The name that its author wrote: `pdf-processing`.
     pub title: String,
     pub description: String,
     pub license: Option<String>,
     pub metadata: BTreeMap<String, String>,
     /// The body of `SKILL.md`.
     pub instructions: String,
-    /// Whatever else is in the folder, by path.
+    /// All other files of the folder, by path.
     pub files: Vec<FolderFile>,
 }
 
@@ -86,17 +86,17 @@ pub struct FolderFile {
     pub content: Vec<u8>,
 }
 
-/// What becomes of a folder.
+/// The form of the skill that a folder becomes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// A script defines the skill's function; this one.
+    /// The skill's function is defined by this script.
     Code { script: String },
-    /// The skill's function gives the instructions.
+    /// The skill's function returns the instructions.
     Text,
 }
 
 impl AgentSkill {
-    /// Reads a folder from anywhere. Links are not followed.
+    /// Reads a folder, which may come from anywhere. Links are not followed.
     pub fn read(dir: &Path) -> Result<Self, FolderError> {
         let path = dir.join(SKILL);
         let bytes = safe_path::read(dir, Path::new(SKILL), MAX_SKILL_BYTES)
@@ -126,7 +126,7 @@ impl AgentSkill {
         })
     }
 
-    /// The code that the folder becomes.
+    /// Returns the code that the folder becomes.
     pub fn code(&self, reader: &dyn CodeReader) -> (Form, String) {
         let own = format!("scripts/{}.py", self.name);
         let is_script = |file: &&FolderFile| {
@@ -151,7 +151,7 @@ impl AgentSkill {
         (Form::Text, texts.to_code(&self.name, &self.description))
     }
 
-    /// The skill as a package, which nobody signed.
+    /// Packs the skill, without a signature.
     pub fn to_package(&self, reader: &dyn CodeReader) -> Result<Package, FolderError> {
         let metadata = |key: &str| self.metadata.get(key).cloned().unwrap_or_default();
         let tags = metadata(TAGS);
@@ -168,7 +168,7 @@ impl AgentSkill {
     }
 }
 
-/// The files of a folder, as they are found.
+/// The files of a folder, while they are collected.
 struct Files<'a> {
     root: &'a Path,
     found: Vec<FolderFile>,
@@ -205,21 +205,21 @@ impl Files<'_> {
     }
 }
 
-/// The name of a skill's folder: `filter_high_risk` is `filter-high-risk`.
+/// Returns the name of a skill's folder: `filter-high-risk` for `filter_high_risk`.
 pub fn folder_name(name: &str) -> String {
     let words: Vec<String> =
         name.split('_').filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
     words.join("-")
 }
 
-/// The files of a skill's folder, by path.
+/// Returns the files of a skill's folder, by path.
 pub fn folder_files(package: &Package, reader: &dyn CodeReader) -> Vec<(String, String)> {
     let name = &package.manifest().name;
     match reader.texts(package.code()) {
-        // What came as instructions goes as instructions.
+        // A skill that came as instructions is written as instructions.
         Some(texts) => {
             let skill = (SKILL.to_owned(), front(package) + &texts.instructions);
-            // Paths come from the code, which may be anyone's.
+            // The paths come from the code, which anyone may have written: one with `..` would lead out.
             let is_inside = |path: &str| {
                 let mut parts = path.split('/');
                 path != SKILL && parts.all(|part| !part.starts_with('.') && is_file_name(part))
@@ -238,7 +238,7 @@ fn is_file_name(part: &str) -> bool {
     !part.is_empty() && !part.contains(['\\', ':', '\0']) && is_plain(part, 200)
 }
 
-/// Writes a skill as a folder in `parent`, and says where it is.
+/// Writes a skill as a folder in `parent`, and returns the path.
 pub fn write_folder(
     parent: &Path,
     package: &Package,
@@ -263,7 +263,7 @@ pub fn write_folder(
 fn front(package: &Package) -> String {
     let manifest = package.manifest();
     let description: String = manifest.description.chars().take(MAX_DESCRIPTION_LEN).collect();
-    // JSON's texts are YAML's.
+    // A JSON string is valid YAML.
     let quoted = |text: &str| Value::from(text).to_string();
     let mut front = format!(
         "---\nname: {}\ndescription: {}\nmetadata:\n  {NAME}: {}\n  {VERSION}: \"{}\"\n",

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use saphyr::{LoadableYamlNode, MarkedYaml, Scalar, YamlData};
 use thiserror::Error;
 
-/// The longest ones in use have a few hundred bytes. The limit also bounds what YAML can make of
-/// a short text (aliases of aliases, lists of lists).
+/// The size of front matter. The longest in use has a few hundred bytes; the limit also bounds what
+/// YAML can expand a short text to (aliases of aliases, lists of lists).
 const MAX_BYTES: usize = 8 << 10;
-/// Nothing in front matter is nested; the parser would follow by recursion.
+/// The depth of front matter. Nothing in it is nested, and the parser works by recursion, so that deep
+/// YAML could exhaust the stack.
 const MAX_DEPTH: usize = 64;
 
-/// Why front matter cannot be read.
+/// The reason for which front matter cannot be read.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum FrontMatterError {
     #[error("it has to start with front matter: ---, then name: and description:, then ---")]
@@ -31,11 +32,11 @@ pub(crate) struct FrontMatter {
     pub(crate) name: String,
     pub(crate) description: String,
     pub(crate) license: Option<String>,
-    /// Whatever else the author has to say, by key.
+    /// Other information of the author, by key.
     pub(crate) metadata: BTreeMap<String, String>,
 }
 
-/// The front matter of a text, and what follows it. Fields that are not known are for others.
+/// Splits a text into its front matter and its body. Unknown fields are for other programs.
 pub(crate) fn split(text: &str) -> Result<(FrontMatter, &str), FrontMatterError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = text.split_inclusive('\n');
@@ -58,7 +59,7 @@ fn read(yaml: &str) -> Result<FrontMatter, FrontMatterError> {
     if yaml.len() > MAX_BYTES {
         return Err(FrontMatterError::TooLarge);
     }
-    // Each level of a block needs a column of its own.
+    // Each level of a block needs a column of its own, so the indentation bounds the depth.
     let is_deep = |line: &str| {
         line.len() - line.trim_start_matches([' ', '\t', '-', '?', ':']).len() > MAX_DEPTH
     };
@@ -66,7 +67,7 @@ fn read(yaml: &str) -> Result<FrontMatter, FrontMatterError> {
         return Err(FrontMatterError::TooDeep);
     }
     let documents = MarkedYaml::load_from_str(yaml).map_err(|error| FrontMatterError::Yaml {
-        // The line of the file: the dashes are the first one.
+        // The line in the file, whose first line is the dashes.
         line: error.marker().line() + 1,
         reason: error.info().to_owned(),
     })?;
@@ -101,7 +102,7 @@ fn text(yaml: &MarkedYaml<'_>) -> Option<String> {
         YamlData::Value(Scalar::String(text)) => Some(text.clone().into_owned()),
         YamlData::Value(Scalar::Boolean(value)) => Some(value.to_string()),
         YamlData::Value(Scalar::Integer(number)) => Some(number.to_string()),
-        // `1.0` stays `1.0`.
+        // Debug formatting keeps the fraction: `1.0` stays `1.0`.
         YamlData::Value(Scalar::FloatingPoint(number)) => {
             Some(format!("{:?}", number.into_inner()))
         }
@@ -155,7 +156,7 @@ mod tests {
         }
         let error = split(&format!("---\n{bomb}---\n")).unwrap_err();
         assert!(matches!(error, FrontMatterError::Yaml { .. }), "{error}");
-        // The control: an alias as such is fine.
+        // The control: a single alias is accepted.
         let plain = "---\nname: &n a\ndescription: *n\n---\n";
         assert_eq!(split(plain).unwrap().0.description, "a");
     }

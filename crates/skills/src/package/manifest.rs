@@ -1,4 +1,4 @@
-//! What a package says of the skill in it, and whether that fits the code.
+//! The manifest of a package, and the check that it matches the code.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -10,12 +10,12 @@ use crate::{
     pins::Pin,
 };
 
-/// Texts are shown to the person who is asked whether to install a skill.
+/// The length of a description. It is shown to the person who is asked whether to install a skill.
 const MAX_DESCRIPTION_LEN: usize = 4_000;
 const MAX_TEXT_LEN: usize = 200;
 const MAX_TAGS: usize = 50;
 
-/// What is told of a skill before anybody reads its code.
+/// The description of a skill, for everyone who does not read its code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
@@ -25,7 +25,7 @@ pub struct Manifest {
     pub description: String,
     #[serde(default)]
     pub tags: Vec<String>,
-    /// How it is called.
+    /// The signature of its function.
     pub signature: String,
     #[serde(default)]
     pub tools: Vec<NeededTool>,
@@ -47,14 +47,15 @@ pub struct Manifest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NeededTool {
-    /// `github.create_issue`; also `github.*` and `*` for what shows only when the code runs.
+    /// `github.create_issue`; also `github.*` and `*` for tools whose names are only known when the code
+    /// runs.
     pub tool: String,
-    /// Of its pin, where the skill was made.
+    /// The hash of its pin, on the machine where the skill was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
 }
 
-/// Where a manifest and its code differ.
+/// A mistake in a manifest, or a difference between it and the code.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ManifestError {
     #[error(transparent)]
@@ -79,11 +80,11 @@ pub enum ManifestError {
     Test(String),
 }
 
-/// What is not in the code.
+/// The details of a manifest that are not in the code.
 #[derive(Clone, Debug, Default)]
 pub struct ManifestDetails {
     pub version: i64,
-    /// Empty for what the code says of itself.
+    /// The description; if it is empty, that of the code is used.
     pub description: String,
     pub tags: Vec<String>,
     pub author: String,
@@ -91,7 +92,7 @@ pub struct ManifestDetails {
 }
 
 impl Manifest {
-    /// The manifest that fits the code.
+    /// Makes the manifest that matches the code.
     pub(crate) fn of(
         name: &str,
         code: &str,
@@ -124,8 +125,8 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Refuses a manifest that says other things than the code, or less. One that claims more is
-    /// only careful.
+    /// Refuses a manifest that contradicts the code, or that lists less than the code uses. One that
+    /// lists more is only cautious.
     pub(crate) fn check(
         &self,
         code: &str,
@@ -176,8 +177,8 @@ impl Manifest {
     }
 }
 
-/// Whether a text from outside can be shown in a terminal: escape sequences and marks that turn
-/// the direction of writing could make it say something else.
+/// Tells whether a text from outside can be shown in a terminal: with escape sequences and marks that
+/// change the direction of writing, it could appear to say something else.
 pub(crate) fn is_plain(text: &str, max: usize) -> bool {
     let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars().count() <= max && !text.chars().any(|c| c.is_control() || turns(c))

@@ -1,4 +1,4 @@
-//! A skill as one file: its manifest, its tests, and who signed it.
+//! Packages: a skill as one file, with its manifest, its tests and a signature.
 
 mod manifest;
 mod package_file;

@@ -1,8 +1,8 @@
-//! A skill as one file, `NAME.skill.json`, with its manifest, its tests and a signature; the
-//! skills that it needs may be in it.
+//! A skill as one file, `NAME.skill.json`, with its manifest, its tests and a signature. The file may
+//! also contain the skills that it needs.
 //!
-//! The signature covers the canonical form of everything else in the file. It says who made the
-//! file, and not that the code does no harm.
+//! The signature covers the canonical form of everything else in the file. It tells who made the file,
+//! and not that the code is harmless.
 
 use std::collections::{HashMap, HashSet};
 
@@ -25,12 +25,12 @@ use crate::{
 const FORMAT: &str = "narrows-skill/1";
 /// The one field that the signature does not cover.
 const SIGNATURE: &str = "signature";
-/// A file that is larger is not read: it may come from anywhere.
+/// The size of a file that is read, because it may come from anywhere.
 pub(crate) const MAX_BYTES: usize = 4 << 20;
-/// So many skills are in one file.
+/// How many other skills one file may contain.
 const MAX_BUNDLED: usize = 100;
 
-/// Why a file is no package, or one that cannot be trusted.
+/// The reason for which a file is not a package, or not one that can be trusted.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum PackageError {
     #[error("the package has more than {MAX_BYTES} bytes: a skill is code, keep data elsewhere")]
@@ -51,7 +51,7 @@ pub enum PackageError {
     Cycle { name: String, cycle: Cycle },
 }
 
-/// A skill with all that is told of it.
+/// A skill with its manifest, tests and signature. The parts are checked to match one another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Package {
     manifest: Manifest,
@@ -59,9 +59,9 @@ pub struct Package {
     tests: Recording,
     bundle: Vec<Package>,
     signed: Signed,
-    /// What the code imports, whatever the manifest says.
+    /// The skills that the code imports, whatever the manifest says.
     imports: Vec<String>,
-    /// The file as it was written, so that signatures still match when it is handed on.
+    /// The file as it was written, so that signatures still match when it is passed on.
     file: Value,
 }
 
@@ -85,7 +85,7 @@ fn is_empty(recording: &Recording) -> bool {
 }
 
 impl Package {
-    /// Packs a skill, without a signature. The code is looked at once more.
+    /// Packs a skill, without a signature. The code is read and checked again.
     pub fn new(
         name: &str,
         code: &str,
@@ -107,7 +107,7 @@ impl Package {
         Self::pack(file, reader)
     }
 
-    /// Puts the skills that it needs into the same file. Sign it after that.
+    /// Puts the skills that it needs into the same file. This removes the signature: sign it afterwards.
     pub fn with_bundle(
         self,
         bundle: Vec<Package>,
@@ -135,15 +135,15 @@ impl Package {
         Self::read(&self.to_bytes(), reader)
     }
 
-    /// What is written here can be read here.
+    /// Writes a package and reads it again, so that only readable ones are written.
     fn pack(file: PackageFile, reader: &dyn CodeReader) -> Result<Self, PackageError> {
         let file = serde_json::to_value(file)
             .map_err(|error| PackageError::NotPackage(error.to_string()))?;
         Self::read(&pretty(&settled(file)), reader)
     }
 
-    /// Reads a file from anywhere. What is returned fits together; whether its author is trusted
-    /// is for whoever installs it to say.
+    /// Reads a file, which may come from anywhere. The parts of the package match one another; whether
+    /// its author is trusted is up to the person who installs it.
     pub fn read(bytes: &[u8], reader: &dyn CodeReader) -> Result<Self, PackageError> {
         if bytes.len() > MAX_BYTES {
             return Err(PackageError::TooLarge);
@@ -184,7 +184,7 @@ impl Package {
                 format!("it has {} skills, and {MAX_BUNDLED} are enough", file.bundle.len());
             return Err(PackageError::Bundle { name, reason });
         }
-        // A bundle within a bundle is refused before it is looked at.
+        // A bundle within a bundle is refused before it is read.
         if file.bundle.iter().any(|inner| inner.get("bundle").is_some()) {
             let reason = "a skill in it has a bundle of its own".to_owned();
             return Err(PackageError::Bundle { name, reason });
@@ -206,7 +206,7 @@ impl Package {
         Ok(package)
     }
 
-    /// The whole file, for people to read too.
+    /// Returns the whole file, formatted for people to read too.
     pub fn to_bytes(&self) -> Vec<u8> {
         pretty(&self.file)
     }
@@ -219,23 +219,23 @@ impl Package {
         &self.code
     }
 
-    /// Recorded tool results for its tests.
+    /// Returns the recorded tool results for its tests.
     pub fn tests(&self) -> &Recording {
         &self.tests
     }
 
-    /// Who signed it. A skill of a bundle that has no signature of its own is vouched for by that
-    /// of the whole file.
+    /// Returns who signed it. For a skill of a bundle without a signature of its own, the signature of
+    /// the whole file counts.
     pub fn signed(&self) -> &Signed {
         &self.signed
     }
 
-    /// The skills that came with it.
+    /// Returns the skills that came in the same file.
     pub fn bundle(&self) -> &[Package] {
         &self.bundle
     }
 
-    /// All skills of the file, each after those that it needs, itself last.
+    /// Returns all skills of the file, each after those that it needs; this one is the last.
     pub fn in_order(&self) -> Vec<&Package> {
         let mut left: Vec<&Package> = self.bundle.iter().chain([self]).collect();
         let mut ordered: Vec<&Package> = Vec::new();
@@ -246,7 +246,7 @@ impl Package {
             let (later, now): (Vec<&Package>, Vec<&Package>) =
                 left.iter().copied().partition(waits);
             if now.is_empty() {
-                // Not possible without a circle, which is refused.
+                // Only a cycle leads here, and cycles are refused when a package is read.
                 ordered.extend(later);
                 break;
             }
@@ -256,7 +256,7 @@ impl Package {
         ordered
     }
 
-    /// The skills that it needs and that are not in the file.
+    /// Returns the skills that are needed and not in the file.
     pub fn missing_skills(&self) -> Vec<&str> {
         let all = || self.bundle.iter().chain([self]);
         let mut missing: Vec<&str> = all()
@@ -281,7 +281,7 @@ impl Package {
                 return refused(format!("it has two skills {}", package.name()));
             }
         }
-        // What nothing needs would be installed without anybody knowing why.
+        // A skill that no other one needs would be installed for no visible reason.
         let mut needed: HashSet<&str> = HashSet::new();
         let cycle = find_cycle(self.name(), |skill| {
             let known = imports.get_key_value(skill);
@@ -302,8 +302,8 @@ fn pretty(file: &Value) -> Vec<u8> {
     format!("{file:#}\n").into_bytes()
 }
 
-/// Numbers with fractions, as they are when they were written and read. (The parser is allowed to
-/// miss the last bit of some, and a signature would no longer match.)
+/// Writes and reads a file until its numbers no longer change. The parser may miss the last bit of a
+/// fraction, and then a signature would no longer match.
 fn settled(mut file: Value) -> Value {
     for _ in 0..4 {
         match serde_json::from_str(&file.to_string()) {

@@ -1,4 +1,4 @@
-//! Recorded tool results, which the tests of a skill run against: no server is asked.
+//! Recorded tool results, against which the tests of a skill run without any server.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,12 +6,12 @@ use thiserror::Error;
 
 use narrows_model::{Nearest, nearest};
 
-/// Arguments that are longer are cut when they are told.
+/// How much of the arguments an error message shows.
 const MAX_SHOWN_LEN: usize = 120;
-/// So many recorded calls are told.
+/// How many recorded calls an error message lists.
 const MAX_SHOWN: usize = 5;
 
-/// What tools answered, in the order in which they were asked.
+/// The recorded answers of tools, in the order of the calls.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Recording(pub Vec<RecordedCall>);
@@ -34,7 +34,7 @@ pub enum RecordedReply {
     Error(String),
 }
 
-/// Why a call has no recorded answer.
+/// The reason for which a call has no recorded answer.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum NotRecorded {
     #[error("no call of {tool} is recorded ({}): record it, or change the test{hint}", recorded(.tools))]
@@ -60,7 +60,7 @@ fn shown(all: &[String]) -> String {
 }
 
 impl Recording {
-    /// The answer to this call. The order of the arguments does not matter.
+    /// Returns the answer to a call. The order of the arguments does not matter.
     pub fn answer(&self, tool: &str, arguments: &Value) -> Result<&RecordedReply, NotRecorded> {
         let of_tool = || self.0.iter().filter(|call| call.tool == tool);
         if let Some(call) = of_tool().find(|call| is_same(&call.arguments, arguments)) {
@@ -78,7 +78,7 @@ impl Recording {
     }
 }
 
-/// No arguments are the same as an empty object.
+/// Tells whether two arguments are the same; none at all are the same as an empty object.
 fn is_same(one: &Value, other: &Value) -> bool {
     let is_empty = |value: &Value| match value {
         Value::Null => true,

@@ -1,4 +1,4 @@
-//! Who signed a package: Ed25519 keys, kept in private files.
+//! Signatures of packages, with Ed25519 keys that are kept in private files.
 
 use std::{
     fmt::{self, Display},
@@ -20,10 +20,10 @@ use narrows_system::private_file::{self, Durability};
 use crate::canonical::sha256;
 
 const ALGORITHM: &str = "ed25519";
-/// An Ed25519 key in PKCS#8 has some 85 bytes.
+/// The size of a key file. An Ed25519 key in PKCS#8 has about 85 bytes.
 const MAX_KEY_BYTES: u64 = 1 << 10;
 
-/// Why there is no key to sign with.
+/// The reason for which there is no key to sign with.
 #[derive(Debug, Error)]
 pub enum KeyError {
     #[error("the signing key {path} cannot be read or made: {source}")]
@@ -38,7 +38,7 @@ pub enum KeyError {
     NoChance,
 }
 
-/// Why a signature does not count.
+/// The reason for which a signature is not valid.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum SignatureError {
     #[error("it is signed by {algorithm:?}, which is not known here: a newer Narrows may read it")]
@@ -63,7 +63,7 @@ pub(crate) struct Signature {
 }
 
 impl Signature {
-    /// Whose signature of `text` this is.
+    /// Verifies that this is a signature of `text`, and returns the fingerprint of its key.
     pub(crate) fn verify(&self, text: &[u8]) -> Result<Fingerprint, SignatureError> {
         if self.algorithm != ALGORITHM {
             return Err(SignatureError::Algorithm { algorithm: self.algorithm.clone() });
@@ -76,7 +76,7 @@ impl Signature {
     }
 }
 
-/// A key, short enough for people to compare: `1f2e-3d4c-…`, half of its SHA-256.
+/// The fingerprint of a key, short enough for people to compare: `1f2e-3d4c-…`, half of its SHA-256.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Fingerprint(String);
@@ -115,7 +115,7 @@ impl Display for Signed {
     }
 }
 
-/// The key that skills are signed with here.
+/// The key with which this machine signs skills.
 pub struct KeyFile {
     pair: Ed25519KeyPair,
 }
@@ -128,7 +128,7 @@ impl fmt::Debug for KeyFile {
 }
 
 impl KeyFile {
-    /// Reads the key, which is made on first use.
+    /// Reads the key, or makes one on first use.
     pub fn open_or_create(path: &Path) -> Result<Self, KeyError> {
         let io = |source| KeyError::Io { path: path.to_owned(), source };
         // Two processes at once must not make two keys, one of which is lost.

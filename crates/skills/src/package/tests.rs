@@ -1,5 +1,5 @@
-//! What a package takes from whoever reads code. That real code is read right, is tested where the
-//! reader is.
+//! How packages use the reader of code, with a simple one for tests. The real one is tested in its own
+//! crate.
 #![allow(clippy::unwrap_used)]
 
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::{
     prose_skill::Texts,
 };
 
-/// Reads lines such as `calls github.list` or `imports score`; any other line is no code.
+/// A reader of lines such as `calls github.list` or `imports score`; any other line is an error.
 #[derive(Debug)]
 struct LineReader;
 
@@ -44,7 +44,7 @@ fn packed(name: &str, code: &str) -> Result<Package, PackageError> {
     Package::new(name, code, about, &[], Recording::default(), &LineReader)
 }
 
-/// Why the package is refused after its manifest was edited.
+/// Returns why a package is refused after `edit` of its manifest.
 fn refusal(package: &Package, edit: impl FnOnce(&mut Value)) -> Option<ManifestError> {
     let mut file: Value = serde_json::from_slice(&package.to_bytes()).unwrap();
     edit(&mut file["manifest"]);
@@ -77,7 +77,7 @@ fn what_a_manifest_hides_of_its_code_is_refused() {
     assert_eq!(absent, Some(ManifestError::Test("test_top".to_owned())));
     let odd = refusal(&package, |manifest| manifest["name"] = json!("../top"));
     assert!(matches!(odd, Some(ManifestError::Name(_))), "{odd:?}");
-    // The control: one that claims more is only careful.
+    // The control: a manifest that lists more than the code uses is only cautious.
     let careful = |manifest: &mut Value| {
         manifest["tools"].as_array_mut().unwrap().push(json!({"tool": "mail.send"}));
     };

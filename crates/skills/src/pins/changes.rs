@@ -1,4 +1,4 @@
-//! What changed of a tool, in words that a model understands.
+//! The changes of a tool, in words that a model understands.
 
 use std::fmt::{self, Display};
 
@@ -6,15 +6,15 @@ use serde_json::Value;
 
 use super::schema::SubSchema;
 
-/// Schemas are compared down to here; what is deeper is "changed".
+/// How deep schemas are compared; a difference below that is only "changed".
 const MAX_DEPTH: usize = 8;
-/// So many parts are compared, or a schema whose definitions refer to one another a hundred times
-/// would take for ever.
+/// How many parts are compared. Stops schemas whose definitions refer to one another a hundred times,
+/// which would take forever.
 const MAX_PARTS: usize = 2_000;
-/// So many differences are told.
+/// How many differences are listed.
 const MAX_SHOWN: usize = 6;
 
-/// What changed of one tool.
+/// The changes of one tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolChange {
     pub tool: String,
@@ -23,7 +23,7 @@ pub struct ToolChange {
 }
 
 impl ToolChange {
-    /// Whether code that worked may fail now.
+    /// Tells whether code that worked before may fail now.
     pub fn may_break(&self) -> bool {
         self.differences.iter().any(Difference::may_break)
     }
@@ -40,7 +40,7 @@ impl Display for ToolChange {
     }
 }
 
-/// One difference, in the order of importance.
+/// A difference between two definitions of a tool. The variants are in the order of importance.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Difference {
     Missing,
@@ -55,7 +55,7 @@ pub enum Difference {
     ResultUnknown,
     ResultRules { name: String, keywords: Vec<String> },
     Annotation { name: String, was: String, is: String },
-    // What follows breaks nothing.
+    // The differences from here on break nothing.
     NewOptional { name: String, kind: String },
     NoLongerRequired { name: String },
     NewValues { name: String, values: Vec<String> },
@@ -64,7 +64,7 @@ pub enum Difference {
 }
 
 impl Difference {
-    /// Whether code that worked may fail now.
+    /// Tells whether code that worked before may fail now.
     pub fn may_break(&self) -> bool {
         !matches!(
             self,
@@ -132,7 +132,7 @@ impl Display for Difference {
     }
 }
 
-/// All differences between two pinned schemas, the most important first.
+/// Returns all differences between two pinned schemas, the most important first.
 pub(crate) fn differences(was: &Value, is: &Value) -> Vec<Difference> {
     let mut found = Vec::new();
     let side = |key: &'static str| (&was[key], &is[key]);
@@ -162,7 +162,7 @@ enum SchemaSide {
 
 struct Comparison<'f> {
     side: SchemaSide,
-    /// What references speak of is the same.
+    /// Whether both schemas have the same definitions, so that equal references mean the same.
     same_definitions: bool,
     parts_left: usize,
     found: &'f mut Vec<Difference>,
@@ -205,7 +205,7 @@ impl<'f> Comparison<'f> {
         }
     }
 
-    /// Whether a keyword that differs was told in better words.
+    /// Tells whether another difference already reports a keyword in better words.
     fn is_told(
         &self,
         key: &str,
@@ -215,7 +215,7 @@ impl<'f> Comparison<'f> {
     ) -> bool {
         let both = |key| was.keyword(key).is_some() && is.keyword(key).is_some();
         match key {
-            // Definitions count where they are referred to.
+            // Definitions are compared where they are referred to.
             "$defs" | "definitions" | "type" => true,
             "properties" => is_looked_into,
             "items" => is_looked_into && both("items"),
@@ -299,7 +299,7 @@ impl<'f> Comparison<'f> {
     }
 }
 
-/// The keywords that only one side has, or each with another value.
+/// Returns the keywords that only one side has, or that have different values.
 fn keys_that_differ(was: SubSchema<'_>, is: SubSchema<'_>) -> Vec<String> {
     let keys = |part: SubSchema<'_>| -> Vec<String> {
         part.keywords().into_iter().flat_map(|all| all.keys().cloned()).collect()

@@ -1,4 +1,4 @@
-//! The tools that a skill was written for, and what changed of them since.
+//! Pins: the tools that a skill was written for, and their changes since.
 
 mod changes;
 mod pin;

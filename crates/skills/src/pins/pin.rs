@@ -1,5 +1,5 @@
-//! The schemas of the tools that a skill was written for. When a tool changes, the skill that
-//! uses it can be flagged with what changed.
+//! The schemas of the tools that a skill was written for. When a tool changes, the skills that use it
+//! can be flagged with the difference.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ pub struct Pin {
     pub tool: String,
     /// SHA-256 of the canonical `schema`.
     pub hash: String,
-    /// What the tool takes and gives, and its annotations, without descriptions:
+    /// The schemas of arguments and results, and the annotations, without descriptions:
     /// `{"input": …, "output": …, "annotations": …}`.
     pub schema: Value,
 }
@@ -26,13 +26,13 @@ pub struct Pin {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pins {
     pub pins: Vec<Pin>,
-    /// Tools that there are none of here, so that nothing can be pinned.
+    /// Tools that do not exist on this machine, and cannot be pinned.
     pub unknown: Vec<String>,
 }
 
 impl Pins {
-    /// Pins each tool as `definition_of` has it, as its server wrote it. What shows only when the
-    /// code runs cannot be pinned, and is not to be among them.
+    /// Pins each tool by the definition that `definition_of` returns, as its server wrote it. Patterns
+    /// such as `github.*` cannot be pinned; the caller must leave them out.
     pub fn of<'a>(
         tools: impl IntoIterator<Item = &'a str>,
         mut definition_of: impl FnMut(&str) -> Option<Value>,
@@ -61,8 +61,8 @@ impl Pin {
     }
 }
 
-/// What changed of a tool since it was pinned, if anything did. `now` is its definition, as its
-/// server writes it now, or nothing if there is no such tool any more.
+/// Returns the changes of a tool since it was pinned, if there are any. `now` is the definition that
+/// its server has now, or none if the tool no longer exists.
 pub fn compare(pin: &Pin, now: Option<&Value>) -> Option<ToolChange> {
     let tool = pin.tool.clone();
     let Some(now) = now.map(|definition| Pin::of(&pin.tool, definition)) else {
@@ -71,7 +71,7 @@ pub fn compare(pin: &Pin, now: Option<&Value>) -> Option<ToolChange> {
     if now.hash == pin.hash {
         return None;
     }
-    // Two schemas may say the same in different ways.
+    // Two different schemas may mean the same.
     let differences = differences(&pin.schema, &now.schema);
     (!differences.is_empty()).then_some(ToolChange { tool, differences })
 }

@@ -1,24 +1,24 @@
-//! What is compared of a JSON schema: what it takes, and not how it is described.
+//! The parts of a JSON schema that pins compare: the values that it accepts, and not its descriptions.
 
 use serde_json::{Map, Value};
 
-/// Keywords that are for readers.
+/// Keywords that are only for readers.
 const DESCRIPTIVE: [&str; 7] =
     ["$comment", "$id", "$schema", "description", "example", "examples", "title"];
 /// Keywords whose value is a table of schemas by name.
 const TABLES: [&str; 5] =
     ["$defs", "definitions", "dependentSchemas", "patternProperties", "properties"];
-/// Keywords whose value is a set, in whatever order it is written.
+/// Keywords whose value is a set, so that the order does not matter.
 const SETS: [&str; 3] = ["enum", "required", "type"];
 /// Keywords whose value is data, which may look like a schema.
 const DATA: [&str; 2] = ["const", "default"];
-/// References are followed so often, or a schema that refers to itself would have no end.
+/// How many references are followed, because a schema that refers to itself would have no end.
 const MAX_REFERENCES: usize = 8;
-/// So many parts of a type are read. Ten alternatives that each are all ten again would be as many as
-/// ten to the power of the references.
+/// How many parts of a type are read. Stops schemas such as ten alternatives that each refer to all
+/// ten again, which multiply with each reference.
 const MAX_STEPS: usize = 1_000;
 
-/// A schema without what is only said about it. Two that take the same are the same text.
+/// Returns a schema without descriptions and with sets in a fixed order, so that it can be hashed.
 pub(crate) fn essence(schema: &Value) -> Value {
     match schema {
         Value::Object(fields) => {
@@ -45,7 +45,7 @@ fn keyword(key: &str, value: &Value) -> Value {
     }
 }
 
-/// A schema together with the whole that its references speak of.
+/// A schema together with the whole document that its references point into.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SubSchema<'a> {
     pub(crate) whole: &'a Value,
@@ -61,7 +61,7 @@ impl<'a> SubSchema<'a> {
         Self { schema, ..self }.followed()
     }
 
-    /// What `{"$ref": "#/$defs/Owner"}` refers to.
+    /// Follows references such as `{"$ref": "#/$defs/Owner"}` to their target.
     fn followed(mut self) -> Self {
         for _ in 0..MAX_REFERENCES {
             let reference = self.schema.get("$ref").and_then(Value::as_str);
@@ -98,7 +98,7 @@ impl<'a> SubSchema<'a> {
         self.keyword("enum").and_then(Value::as_array)
     }
 
-    /// The type in words: `string`, `integer or null`.
+    /// Returns the type in words: `string`, `integer or null`.
     pub(crate) fn type_name(self) -> String {
         let mut names = Vec::new();
         self.add_type_names(&mut names, 0, &mut 0);

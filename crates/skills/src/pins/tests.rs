@@ -1,4 +1,4 @@
-//! What changed of a tool since a skill was saved.
+//! The changes of a tool since a skill was saved.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ fn tool() -> Value {
     })
 }
 
-/// What is said after `edit`, which gets the definition.
+/// Returns the text of the changes after `edit` of the definition.
 fn change(edit: impl FnOnce(&mut Value)) -> Option<String> {
     let pin = Pin::of("github.create_issue", &tool());
     let mut now = tool();
@@ -60,7 +60,7 @@ fn other_words_and_another_order_change_nothing() {
     assert_eq!(change(set("/inputSchema/required", json!(["owner", "title"]))), None);
     let values = "/inputSchema/properties/state/enum";
     assert_eq!(change(set(values, json!(["closed", "open"]))), None);
-    // A definition that is written where it was referred to.
+    // The definition is written in place of the reference to it.
     let owner = tool()["inputSchema"]["$defs"]["Owner"].clone();
     assert_eq!(change(set("/inputSchema/properties/owner", owner)), None);
 }
@@ -185,7 +185,7 @@ fn a_schema_made_to_exhaust_us_is_compared() {
         json!({"inputSchema": {"type": "object", "properties": fields, "$defs": {"D": definition}}})
     };
     let pin = Pin::of("a.b", &hostile("string"));
-    // To follow all references would take longer than anybody lives.
+    // Following all references would take years.
     assert!(compare(&pin, Some(&hostile("integer"))).is_some());
 }
 

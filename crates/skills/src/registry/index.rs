@@ -1,4 +1,4 @@
-//! What a registry has: one entry for each skill, in a file that any static host can serve.
+//! The index of a registry: one entry for each skill, in a file that any static host can serve.
 
 use std::collections::HashSet;
 
@@ -13,11 +13,11 @@ use crate::{
 };
 
 const FORMAT: &str = "narrows-registry/1";
-/// Some hundred thousand skills.
+/// The size of an index, enough for some hundred thousand skills.
 pub(crate) const MAX_BYTES: usize = 64 << 20;
 const MAX_TEXT_LEN: usize = 4_000;
 
-/// Why a file is no index, or one that cannot be trusted.
+/// The reason for which a file is not an index, or not one that can be trusted.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum IndexError {
     #[error("the index has more than {MAX_BYTES} bytes")]
@@ -36,31 +36,31 @@ pub enum IndexError {
     NoVersion { name: String, version: i64, known: String },
 }
 
-/// All skills of a registry.
+/// The index of a registry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Index {
     format: String,
-    /// By name.
+    /// The entries, sorted by name.
     skills: Vec<IndexEntry>,
 }
 
-/// One skill, as its latest version is.
+/// A skill in the index, described by its latest version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexEntry {
     pub name: String,
     pub version: i64,
-    /// All that there are, the oldest first.
+    /// All published versions, the oldest first.
     pub versions: Vec<i64>,
     pub description: String,
     #[serde(default)]
     pub tags: Vec<String>,
-    /// How it is called.
+    /// The signature of its function.
     pub signature: String,
     /// SHA-256 of the code.
     pub hash: String,
-    /// Where the package is, from the directory of the index.
+    /// The path of the package, relative to the directory of the index.
     pub file: String,
-    /// Who signed it.
+    /// The fingerprint of the key that signed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Fingerprint>,
 }
@@ -71,13 +71,14 @@ impl Default for Index {
     }
 }
 
-/// Where a version of a skill is, from the directory of the index.
+/// Returns the path of a version of a skill, relative to the directory of the index.
 pub(crate) fn file_of(name: &str, version: i64) -> String {
     format!("skills/{name}/{version}.skill.json")
 }
 
 impl Index {
-    /// Reads an index from anywhere. Its file names are those that it must have.
+    /// Reads an index, which may come from anywhere. It is refused unless its paths are the expected
+    /// ones, so that it cannot point elsewhere.
     pub fn read(bytes: &[u8]) -> Result<Self, IndexError> {
         if bytes.len() > MAX_BYTES {
             return Err(IndexError::TooLarge);
@@ -112,7 +113,7 @@ impl Index {
         Ok(text)
     }
 
-    /// All entries, by name.
+    /// Returns all entries, sorted by name.
     pub fn entries(&self) -> &[IndexEntry] {
         &self.skills
     }
@@ -122,7 +123,7 @@ impl Index {
         self.skills.get(at)
     }
 
-    /// The file of `NAME` or `NAME@VERSION`, with the entry.
+    /// Finds `NAME` or `NAME@VERSION`, and returns the entry, the version and the path of the package.
     pub fn find(&self, wanted: &str) -> Result<(&IndexEntry, i64, String), IndexError> {
         let (name, version) = match wanted.split_once('@') {
             Some((name, version)) => (name, Some(version)),
@@ -144,8 +145,8 @@ impl Index {
         Ok((entry, version, file_of(name, version)))
     }
 
-    /// The skills that have words of the query, the best first: names count most, then tags, then
-    /// what is said of them. No words are all skills.
+    /// Returns the skills that have words of the query, the best first: names count most, then tags,
+    /// then descriptions. A query without words returns all skills.
     pub fn search(&self, query: &str) -> Vec<&IndexEntry> {
         let words = words(query);
         let mut found: Vec<(usize, usize, &IndexEntry)> = self
@@ -197,7 +198,7 @@ impl Index {
 }
 
 impl IndexEntry {
-    /// What is wrong with an entry from outside.
+    /// Describes what is wrong with an entry from outside, if anything is.
     fn wrong(&self) -> Option<String> {
         if let Err(error) = check_name(&self.name) {
             return Some(format!("has a name that no skill has: {error}"));
@@ -232,7 +233,7 @@ impl IndexEntry {
     }
 }
 
-/// The words of a text, in lower case.
+/// Splits a text into words in lower case.
 fn words(text: &str) -> Vec<String> {
     let parts = text.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty());
     parts.map(str::to_lowercase).collect()

@@ -1,5 +1,5 @@
-//! A directory of packages that any static host can serve: `index.json`, and
-//! `skills/NAME/VERSION.skill.json`.
+//! Registries on this machine: directories of packages that any static host can serve, with
+//! `index.json` and `skills/NAME/VERSION.skill.json`.
 
 use std::{
     fs::File,
@@ -17,11 +17,11 @@ use crate::{
 };
 
 pub(crate) const INDEX: &str = "index.json";
-/// Locked by whoever publishes. It stays there, because a lock file that is removed is one that
-/// two can hold.
+/// The file that publishing locks. It is never removed, because two processes could hold the lock on
+/// a file that is removed and created again.
 const LOCK: &str = ".publish.lock";
 
-/// Why nothing was published, or nothing read.
+/// The reason for which a registry cannot be read or published to.
 #[derive(Debug, Error)]
 pub enum RegistryError {
     #[error("the registry {path} cannot be used: {source}")]
@@ -51,13 +51,13 @@ impl Registry {
         Self { dir: dir.into() }
     }
 
-    /// Whether a directory is one.
+    /// Tells whether a directory is a registry.
     pub(crate) fn is_at(dir: &Path) -> bool {
         dir.join(INDEX).is_file()
     }
 
-    /// Writes the package, then the index. Whoever reads meanwhile sees all of it or nothing; to
-    /// publish the same again changes nothing. Says where the package is.
+    /// Writes the package, then the index, and returns the path of the package. A concurrent reader sees
+    /// all of it or nothing; publishing the same again changes nothing.
     pub fn publish(&self, package: &Package) -> Result<PathBuf, RegistryError> {
         let in_dir = |source| self.io(&self.dir, source);
         std::fs::create_dir_all(&self.dir).map_err(in_dir)?;
@@ -94,7 +94,7 @@ impl Registry {
         Index::read(&bytes).map_err(|source| RegistryError::Index { path, source })
     }
 
-    /// The package of `NAME` or `NAME@VERSION`, and where it is.
+    /// Reads the package of `NAME` or `NAME@VERSION`, and returns it with its path.
     pub fn package(
         &self,
         wanted: &str,
@@ -120,7 +120,7 @@ impl Registry {
     }
 }
 
-/// What of a package is not as the index says.
+/// Returns the first property of a package that differs from the index.
 pub(crate) fn differs(
     entry: &index::IndexEntry,
     version: i64,
@@ -137,7 +137,7 @@ pub(crate) fn differs(
     if manifest.version != version {
         return Some("version");
     }
-    // The index knows these of the latest version only.
+    // The index has hash and key of the latest version only.
     let is_latest = version == entry.version;
     if is_latest && manifest.hash != entry.hash {
         return Some("hash");
@@ -145,7 +145,7 @@ pub(crate) fn differs(
     (is_latest && key != entry.key.as_ref()).then_some("key")
 }
 
-/// Writes a file whole or not at all. Others can read it: it is made to be served.
+/// Writes a file atomically. Others can read it, because it is meant to be served.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();

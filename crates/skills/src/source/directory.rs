@@ -1,5 +1,5 @@
-//! The skills of a directory, whatever it is: one skill's folder, a registry, or a directory that
-//! has packages, folders and modules.
+//! Finds the skills of a directory, which may be the folder of one skill, a registry, or a directory
+//! with packages, folders and modules.
 
 use std::path::Path;
 
@@ -15,18 +15,19 @@ use crate::{
     safe_path,
 };
 
-/// Directories of directories are looked through so far; checkouts have their skills near the top.
+/// How deep nested directories are searched; checkouts have their skills near the top.
 const MAX_DEPTH: usize = 4;
-/// So many skills are read from one directory.
+/// How many skills are read from one directory.
 const MAX_SKILLS: usize = 2_000;
-/// Where skills of agents are by custom, although the name starts with a dot.
+/// Directories that are searched although their names begin with a dot: agents keep skills there.
 const NOT_HIDDEN: [&str; 2] = [".agents", ".claude"];
 const PACKAGE: &str = ".skill.json";
 
-/// A skill, or why what should be one is none. Other skills may be wanted.
+/// A skill, or the reason for which something that looks like one is not. The caller may want only
+/// other skills.
 pub(crate) type FetchResult = Result<Fetched, SourceError>;
 
-/// What a file is, by its name.
+/// Reads the skills of a file; its name tells what it is.
 pub(super) fn file(
     path: &Path,
     wanted: Option<&str>,
@@ -43,7 +44,7 @@ pub(super) fn file(
     }
 }
 
-/// All skills of a directory.
+/// Finds all skills of a directory.
 pub(super) fn all(
     dir: &Path,
     wanted: Option<&str>,
@@ -54,7 +55,7 @@ pub(super) fn all(
     }
     if Registry::is_at(dir) {
         match registry(dir, wanted, reader) {
-            // Others have an `index.json` too.
+            // Other directories may have an unrelated `index.json`.
             Err(SourceError::Registry(RegistryError::Index {
                 source: IndexError::NotIndex(_),
                 ..
@@ -90,7 +91,7 @@ fn look(
         } else if name.ends_with(PACKAGE) {
             found.push(package(dir, &name, reader));
         } else if name.ends_with(".py") && depth == 0 {
-            // Modules that are no skills are beside those that are.
+            // Modules that are not skills may stand beside those that are.
             found.extend(Some(module(dir, &name, reader)).filter(Result::is_ok));
         }
     }
@@ -111,7 +112,7 @@ fn registry(
     Ok(vec![Ok(Fetched::package(package, path.display().to_string()))])
 }
 
-/// The one skill of a registry. Nobody wants all of many.
+/// Returns the only skill of a registry. If it has several, the caller has to name one.
 pub(crate) fn only(index: &Index, from: &str) -> Result<String, SourceError> {
     match index.entries() {
         [one] => Ok(one.name.clone()),
@@ -134,7 +135,7 @@ fn package(dir: &Path, name: &str, reader: &dyn CodeReader) -> FetchResult {
     }
 }
 
-/// `NAME.py`, which defines `NAME`.
+/// Reads the module `NAME.py`, which has to define `NAME`.
 fn module(dir: &Path, file: &str, reader: &dyn CodeReader) -> FetchResult {
     let from = dir.join(file).display().to_string();
     let code =

@@ -1,4 +1,4 @@
-//! Gets skills from wherever they are. Nothing is installed by that.
+//! Fetches skills from their sources, without installing them.
 
 use std::{
     path::{Path, PathBuf},
@@ -21,7 +21,7 @@ use crate::{
     registry::{INDEX, Index, MAX_INDEX_BYTES, differs},
 };
 
-/// A skill, and where it came from.
+/// A fetched skill, and its origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fetched {
     pub skill: FetchedSkill,
@@ -47,7 +47,7 @@ impl Fetched {
         }
     }
 
-    /// Whether this is `NAME`, or `NAME@VERSION` of a package. A folder's own name counts too.
+    /// Tells whether this is `NAME`, or `NAME@VERSION` of a package. A folder's title counts too.
     fn is(&self, wanted: &str) -> bool {
         let (name, version) = match wanted.split_once('@') {
             Some((name, version)) => (name, Some(version)),
@@ -65,7 +65,7 @@ impl Fetched {
     }
 }
 
-/// Gets skills. Cheap to clone.
+/// A client that fetches skills. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Fetcher {
     web: Web,
@@ -73,12 +73,12 @@ pub struct Fetcher {
 }
 
 impl Fetcher {
-    /// With an HTTP client of the caller's making, except that redirects follow our rules.
+    /// Makes a fetcher with the caller's HTTP client, except that each redirect is checked here.
     pub fn new(client: ClientBuilder, reader: Arc<dyn CodeReader>) -> Result<Self, SourceError> {
         Ok(Self { web: Web::new(client)?, reader })
     }
 
-    /// All skills of a source, or the one that is wanted: `NAME`, or `NAME@VERSION`.
+    /// Fetches all skills of a source, or the one that is wanted: `NAME`, or `NAME@VERSION`.
     pub async fn fetch(
         &self,
         source: &SkillSource,
@@ -98,7 +98,7 @@ impl Fetcher {
                 let root = checkout.path().to_owned();
                 let looked = self.look(root.clone(), wanted, directory::all).await?;
                 let mut found = chosen(looked, wanted, url.to_string())?;
-                // The directory of the checkout is gone when this is read.
+                // The directory of the checkout is temporary, so its path would mean nothing later.
                 for one in &mut found {
                     let below = one.from.strip_prefix(&*root.to_string_lossy()).unwrap_or_default();
                     one.from = format!("git+{url}{}", below.replacen('/', "#", 1));
@@ -113,7 +113,7 @@ impl Fetcher {
         }
     }
 
-    /// What a registry on the web has.
+    /// Fetches the index of a registry on the web.
     pub async fn index(&self, base: &Url) -> Result<Index, SourceError> {
         let from = web::shown(base);
         let url = base.join(INDEX).map_err(|_| SourceError::Url(from.clone()))?;
@@ -154,7 +154,7 @@ impl Fetcher {
         }
     }
 
-    /// Looks into a file or a directory, beside those who wait for nothing.
+    /// Searches a file or a directory on a thread for blocking work.
     async fn look(
         &self,
         path: PathBuf,
@@ -167,10 +167,10 @@ impl Fetcher {
     }
 }
 
-/// How a file or a directory is looked into.
+/// A function that searches a file or a directory.
 type Look = fn(&Path, Option<&str>, &dyn CodeReader) -> Result<Vec<FetchResult>, SourceError>;
 
-/// The wanted skill, or all if none of them is broken.
+/// Returns the wanted skill, or all of them if none is broken.
 fn chosen(
     looked: Vec<FetchResult>,
     wanted: Option<&str>,
@@ -190,7 +190,7 @@ fn chosen(
     if let Some(at) = fine.iter().position(|fetched| fetched.is(wanted)) {
         return Ok(vec![fine.swap_remove(at)]);
     }
-    // It may be the one that is broken.
+    // The wanted skill may be the broken one.
     if let Some(error) = broken.into_iter().next() {
         return Err(error);
     }

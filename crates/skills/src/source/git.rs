@@ -1,5 +1,5 @@
-//! Clones a repository with the system's `git`, so that nothing of it runs: no hooks, no
-//! submodules, no filters, no links, no questions.
+//! Clones a repository with the system's `git`, such that nothing of the repository runs: no hooks, no
+//! submodules, no filters, no links, no prompts.
 
 use std::{
     fmt::{self, Display},
@@ -17,9 +17,10 @@ use narrows_system::private_file;
 
 use super::web;
 
-/// A shallow clone of anything that is worth it.
+/// The time for a shallow clone.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Settings that would have git run programs of the repository's choice, or leave the directory.
+/// Settings that keep git from running programs of the repository's choice, and from leaving the
+/// directory by links or submodules.
 const SETTINGS: [&str; 7] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -29,7 +30,7 @@ const SETTINGS: [&str; 7] = [
     "filter.lfs.required=false",
     "submodule.recurse=false",
 ];
-/// Variables by which whoever started us would have git work elsewhere.
+/// Environment variables that would make git work elsewhere.
 const ELSEWHERE: [&str; 6] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -38,10 +39,10 @@ const ELSEWHERE: [&str; 6] = [
     "GIT_TEMPLATE_DIR",
     "GIT_NAMESPACE",
 ];
-/// So much of what git says is told.
+/// How much of git's output an error message shows.
 const MAX_SAID_LEN: usize = 500;
 
-/// Why a repository was not cloned.
+/// The reason for which a repository was not cloned.
 #[derive(Debug, Error)]
 pub enum GitError {
     #[error("{0} is no git URL that is used here: it starts with https://, ssh:// or file://")]
@@ -59,7 +60,7 @@ pub enum GitError {
 pub struct GitUrl(Url);
 
 impl GitUrl {
-    /// `https://…`, `ssh://…`, `file://…`, or `user@host:path`.
+    /// Parses `https://…`, `ssh://…`, `file://…`, or `user@host:path`.
     pub fn parse(text: &str) -> Result<Self, GitError> {
         let unknown = || GitError::Url(web::without_secrets(text));
         let spelt_out = match text.split_once(':') {
@@ -80,14 +81,14 @@ impl GitUrl {
         if is_fine && !url.username().starts_with('-') { Ok(Self(url)) } else { Err(unknown()) }
     }
 
-    /// A repository on this machine.
+    /// Returns the URL of a repository on this machine.
     pub(crate) fn of_directory(dir: &Path) -> Result<Self, GitError> {
         let unknown = || GitError::Url(dir.display().to_string());
         let dir = dir.canonicalize().map_err(|_| unknown())?;
         Url::from_directory_path(dir).map(Self).map_err(|()| unknown())
     }
 
-    /// The newest state of the repository, in a directory that is removed with what is returned.
+    /// Clones the newest state of the repository into a directory that is removed when it is dropped.
     pub(crate) async fn cloned(&self) -> Result<TempDir, GitError> {
         let dir = private_file::temporary_dir().map_err(GitError::NotStarted)?;
         let mut command = self.command(dir.path());
@@ -126,7 +127,7 @@ impl GitUrl {
         command
     }
 
-    /// The end of what git says, without the login of the URL.
+    /// Returns the end of git's output, without the login of the URL.
     fn said(&self, stderr: &[u8]) -> String {
         let text = String::from_utf8_lossy(stderr).replace(self.0.as_str(), &self.to_string());
         let text = match self.0.password() {
@@ -192,7 +193,7 @@ mod tests {
             ("GIT_CONFIG_KEY_0", Path::new("init.templateDir")),
             ("GIT_CONFIG_VALUE_0", &template),
         ];
-        // The control: the hook runs for whoever just clones.
+        // The control: the hook runs in a plain clone.
         let mut plain = std::process::Command::new("git");
         run(plain
             .args(["clone", "--quiet"])

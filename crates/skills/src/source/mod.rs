@@ -1,4 +1,4 @@
-//! Where skills are installed from: files, directories, git and the web.
+//! The sources of skills: files, directories, git and the web.
 
 mod directory;
 mod fetch;

@@ -1,4 +1,4 @@
-//! Where a skill can be installed from, as people write it.
+//! The source of a skill, parsed from the text that people write.
 
 use std::{
     io,
@@ -20,7 +20,7 @@ use crate::{
     registry::{IndexError, RegistryError},
 };
 
-/// Why nothing can be installed from somewhere.
+/// The reason for which a source has no usable skill.
 #[derive(Debug, Error)]
 pub enum SourceError {
     #[error(
@@ -65,7 +65,7 @@ pub enum SourceError {
     Stopped,
 }
 
-/// A place that has skills.
+/// A source of skills.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SkillSource {
     File(PathBuf),
@@ -79,7 +79,7 @@ pub enum SkillSource {
 }
 
 impl SkillSource {
-    /// What a text means. Files and directories have to be there.
+    /// Parses the text of a source. Files and directories have to exist.
     pub fn parse(text: &str) -> Result<Self, SourceError> {
         let text = text.trim();
         if let Some(url) = text.strip_prefix("git+") {
@@ -126,7 +126,7 @@ impl SkillSource {
     }
 }
 
-/// A repository without a checkout.
+/// Tells whether a directory is a git repository without a checkout.
 fn is_bare_repository(dir: &Path) -> bool {
     dir.join("HEAD").is_file() && dir.join("objects").is_dir() && dir.join("refs").is_dir()
 }

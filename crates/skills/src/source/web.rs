@@ -1,4 +1,4 @@
-//! Gets a file by HTTP: encrypted or from this machine, of bounded size, in bounded time.
+//! Fetches a file by HTTP: encrypted or from this machine, of bounded size, in bounded time.
 
 use std::{net::IpAddr, time::Duration};
 
@@ -9,11 +9,11 @@ use reqwest::{
 };
 use thiserror::Error;
 
-/// For all of a file, redirects included.
+/// The time to fetch a file, redirects included.
 const PATIENCE: Duration = Duration::from_secs(30);
 const MAX_REDIRECTS: usize = 5;
 
-/// Why a file was not got.
+/// The reason for which a file was not fetched.
 #[derive(Debug, Error)]
 pub enum WebError {
     #[error("{0} is not encrypted: use https:// (http:// is for this machine only)")]
@@ -38,7 +38,7 @@ pub enum WebError {
     Client(reqwest::Error),
 }
 
-/// A client that follows redirects only where our rules allow it.
+/// An HTTP client that checks each redirect before it follows it: see `next` and [`check`].
 #[derive(Clone, Debug)]
 pub(crate) struct Web {
     client: Client,
@@ -85,19 +85,19 @@ impl Web {
     }
 }
 
-/// Where a redirect leads, if it may.
+/// Returns the target of a redirect, if it is allowed.
 fn next(url: &Url, headers: &HeaderMap) -> Result<Url, WebError> {
     let location = headers.get(LOCATION).and_then(|value| value.to_str().ok());
     let next = location.and_then(|location| url.join(location).ok());
     let next = next.ok_or_else(|| WebError::Nowhere(shown(url)))?;
-    // A host elsewhere must not make us ask the services of this machine.
+    // Server-side request forgery: a remote host must not make us call services of this machine.
     if is_loopback(&next) && !is_loopback(url) {
         return Err(WebError::Inwards { from: shown(url), to: shown(&next) });
     }
     Ok(next)
 }
 
-/// Refuses what anyone on the way could read and change.
+/// Refuses a connection that others on the network could read and change.
 pub(crate) fn check(url: &Url) -> Result<(), WebError> {
     if url.host_str().is_none_or(str::is_empty) {
         return Err(WebError::NoHost(shown(url)));
@@ -115,10 +115,10 @@ fn is_loopback(url: &Url) -> bool {
     host == "localhost" || address.is_some_and(|address| address.to_canonical().is_loopback())
 }
 
-/// An address without what may be a secret in it.
+/// Returns an address without the parts that may be secret: login, query and fragment.
 pub(crate) fn shown(url: &Url) -> String {
     let mut url = url.clone();
-    // These fail for addresses that cannot have them.
+    // These fail for addresses that cannot have a login.
     let _ = url.set_username("");
     let _ = url.set_password(None);
     url.set_query(None);
@@ -126,7 +126,7 @@ pub(crate) fn shown(url: &Url) -> String {
     url.to_string()
 }
 
-/// The same for what may be no URL at all.
+/// Returns the same for a text that may not be a URL at all.
 pub(crate) fn without_secrets(text: &str) -> String {
     match Url::parse(text) {
         Ok(url) => shown(&url),
@@ -158,7 +158,7 @@ mod tests {
         ] {
             assert!(matches!(led(from, to), Err(WebError::Inwards { .. })), "{to}");
         }
-        // From this machine it may.
+        // The control: a host on this machine may redirect to this machine.
         assert!(led("http://localhost:1/", "http://127.0.0.1:2/").is_ok());
     }
 }

@@ -20,7 +20,7 @@ pub(super) const PRUNE: EventAction = EventAction::AuditPrune;
 /// The hash before the first entry.
 const BEGINNING: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
-/// What the chain says of itself.
+/// The result of verifying the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verification {
@@ -38,7 +38,7 @@ pub enum Verification {
 pub enum Damage {
     Changed,
     Missing,
-    /// It was put there, or was elsewhere before.
+    /// The entry was inserted, or stood elsewhere before.
     Foreign,
     /// The head was changed, or goes with another last entry.
     Head,
@@ -64,7 +64,7 @@ pub(super) struct Link {
     pub(super) hash: String,
 }
 
-/// Makes room for entries; gives the number that the last of them gets, and the link before them.
+/// Makes room for entries. Returns the number that the last of them gets, and the link before them.
 pub(super) async fn take_head(write: &mut Write, count: i64) -> Result<(i64, Link)> {
     let row = write.one(sql::TAKE_HEAD, args![count]).await?;
     let mut columns = row.columns();
@@ -72,15 +72,15 @@ pub(super) async fn take_head(write: &mut Write, count: i64) -> Result<(i64, Lin
 }
 
 impl Link {
-    /// Goes on to the next entry, and gives the hash before it. The texts are principal,
-    /// namespace, action, target, outcome and details.
+    /// Goes on to the next entry, and returns the hash before it. The texts are principal, namespace,
+    /// action, target, outcome and details.
     pub(super) fn next(&mut self, seq: i64, texts: [&str; 6]) -> String {
         let hash = hash(&self.hash, seq, self.at, texts);
         std::mem::replace(&mut self.hash, hash)
     }
 }
 
-/// Each part with its length before it: no two entries have the same form.
+/// Hashes an entry, each part with its length before it, so that no two entries have the same form.
 fn hash(previous: &str, seq: i64, at: i64, texts: [&str; 6]) -> String {
     let (seq, at) = (seq.to_string(), at.to_string());
     let mut context = Context::new(&SHA256);
@@ -114,7 +114,7 @@ pub(super) struct ChainEnds {
     anchor: ChainMark,
     /// The last entry.
     pub(super) head: ChainMark,
-    /// The numbers that there are.
+    /// The lowest and the highest number in the table.
     oldest: Option<i64>,
     newest: Option<i64>,
 }
@@ -186,7 +186,7 @@ impl Audit<'_> {
         })
     }
 
-    /// The anchor as the chain itself has it: by the last entry that says so.
+    /// Returns the anchor as the chain itself has it: by the last entry that says so.
     async fn noted_anchor(&self, end: i64) -> Result<Option<ChainMark>> {
         let Some(row) = self.database.row(sql::LAST_OF, args![PRUNE.as_str(), end]).await? else {
             return Ok(Some(ChainMark { seq: 0, hash: BEGINNING.to_owned() }));
@@ -198,8 +198,8 @@ impl Audit<'_> {
     }
 }
 
-/// The hash of the entry, if it is the one that follows. Of the first that is left of those that
-/// were removed the hash before it is not known.
+/// Returns the hash of the entry, if it is the one that follows. `before` is not known where the entry
+/// before it was removed and is gone.
 fn follow(
     row: &Row,
     seq: i64,

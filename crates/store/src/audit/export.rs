@@ -4,9 +4,9 @@ use super::{Audit, Entry, Filter, chain::PAGE, entry, sql};
 use crate::database::{Result, args};
 
 impl Audit<'_> {
-    /// What was noted first comes first, after the number of the last entry that is known (0 at
-    /// the beginning). All entries are looked through, a page at a time; for what is rare a search
-    /// is faster.
+    /// Returns entries, the oldest first, after the number of the last entry that is known (0 at the
+    /// beginning). All entries are looked through, a page at a time; for what is rare a search is
+    /// faster.
     pub async fn export(
         &self,
         filter: &Filter,
@@ -34,7 +34,7 @@ impl Audit<'_> {
 }
 
 impl Filter {
-    /// Whether an entry is looked for; its time aside.
+    /// Tells whether an entry matches, its time aside.
     fn fits(&self, entry: &Entry) -> bool {
         let same =
             |asked: &Option<String>, is: &str| asked.as_ref().is_none_or(|asked| asked == is);

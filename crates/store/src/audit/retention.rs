@@ -11,10 +11,10 @@ use serde_json::json;
 use super::{Audit, NewEntry, append, chain::PRUNE, sql};
 use crate::database::{Result, args};
 
-/// So many entries go with one write.
+/// How many entries are removed with one write.
 const BATCH: i64 = 500;
 
-/// Who removes entries: the program itself.
+/// The principal that removes entries: the program itself.
 const ITSELF: &str = "narrows";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -27,7 +27,7 @@ pub struct AuditSize {
     pub newest: Option<i64>,
 }
 
-/// What was cut off.
+/// The result of cutting off the beginning of the audit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PruneReport {
     pub entries: i64,
@@ -36,7 +36,7 @@ pub struct PruneReport {
 }
 
 impl Audit<'_> {
-    /// From figures that are kept, however many entries there are.
+    /// Returns the size of the audit, from figures that are kept: it takes no longer with more entries.
     pub async fn size(&self) -> Result<AuditSize> {
         let row = self.database.one(sql::SIZE, args![]).await?;
         let mut columns = row.columns();
@@ -48,8 +48,8 @@ impl Audit<'_> {
         })
     }
 
-    /// Removes the oldest entries: those from before a time, and as many as are needed for the
-    /// rest to take no more than so many bytes. That is itself noted.
+    /// Removes the oldest entries: those from before a time, and as many as are needed for the rest to
+    /// take no more than so many bytes. The removal is itself an entry.
     pub async fn prune(&self, before: Option<i64>, max_bytes: Option<i64>) -> Result<PruneReport> {
         let newest = self.ends().await?.head.seq;
         let too_old = self.first_at(before).await?.map_or(0, |first| newest.min(first - 1));
@@ -62,7 +62,7 @@ impl Audit<'_> {
         Ok(pruned)
     }
 
-    /// The last of the entries that have to go for the rest to fit.
+    /// Returns the last of the entries that have to go for the rest to fit.
     async fn last_beyond(&self, max: i64) -> Result<i64> {
         let mut excess = self.size().await?.bytes - max;
         let mut last = 0;
@@ -83,7 +83,7 @@ impl Audit<'_> {
         Ok(last)
     }
 
-    /// Lets the chain begin after an entry.
+    /// Makes the chain begin after an entry.
     async fn move_anchor(&self, last: i64) -> Result<PruneReport> {
         let mut write = self.database.begin().await?;
         let anchor = write.number(sql::TAKE_ANCHOR, args![]).await?;

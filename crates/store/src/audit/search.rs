@@ -13,7 +13,7 @@ use crate::{
     queries::Sql,
 };
 
-/// What to look for. What is not given does not matter.
+/// The conditions of a search. Those that are not given do not matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     pub principal: Option<String>,
@@ -23,9 +23,9 @@ pub struct Filter {
     pub target: Option<String>,
     /// Entries of earlier versions, which have another word for it, are found too.
     pub outcome: Option<EventOutcome>,
-    /// From this time on, in milliseconds since 1970.
+    /// Entries from this time on, in milliseconds since 1970.
     pub since: Option<i64>,
-    /// Before this time.
+    /// Entries before this time.
     pub until: Option<i64>,
 }
 
@@ -36,7 +36,8 @@ struct Range {
 }
 
 impl Audit<'_> {
-    /// What was noted last comes first. For more, give the number of the last entry that is known.
+    /// Returns the entries that match, the latest first. For more, give the number of the last entry
+    /// that is known.
     pub async fn search(
         &self,
         filter: &Filter,
@@ -82,14 +83,15 @@ impl Audit<'_> {
         rows.iter().map(entry).collect()
     }
 
-    /// The first entry that is not before the time; past all entries if there is none.
+    /// Returns the number of the first entry that is not before the time, past all entries if there is
+    /// none.
     pub(super) async fn first_at(&self, time: Option<i64>) -> Result<Option<i64>> {
         let Some(time) = time else { return Ok(None) };
         let row = self.database.row(sql::FIRST_AT, args![time]).await?;
         row.map_or(Ok(i64::MAX), |row| row.columns().get()).map(Some)
     }
 
-    /// The actions that begin so.
+    /// Returns the actions that begin with a prefix.
     async fn actions(&self, prefix: &str) -> Result<Vec<String>> {
         let end = limits::after_prefix(prefix);
         let rows = self.database.rows(sql::ACTIONS, args![prefix, end.as_deref()]).await?;
@@ -97,7 +99,7 @@ impl Audit<'_> {
     }
 }
 
-/// The query whose index leaves the fewest entries to look at.
+/// Returns the query whose index leaves the fewest entries to look at.
 fn narrowest(filter: &Filter, action: Option<&str>) -> Sql {
     let Filter { principal, namespace, target, .. } = filter;
     match (target, principal, namespace, action) {

@@ -43,7 +43,7 @@ fn verdict(allow: bool) -> Verdict {
     if allow { Verdict::Allow(Scope::Once) } else { Verdict::Deny }
 }
 
-/// The call that `call` asks about.
+/// Returns the call that `call` asks about.
 fn key(hash: &str) -> CallKey<'_> {
     CallKey {
         principal: "ada",

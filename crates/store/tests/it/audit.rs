@@ -28,7 +28,7 @@ fn note(chance: &mut Chance, number: usize) -> NewEntry {
     }
 }
 
-/// What a search should find, the slow way.
+/// Tells whether a search should find an entry, the slow way.
 pub(crate) fn fits(entry: &Entry, filter: &Filter) -> bool {
     let same = |asked: &Option<String>, is: &str| asked.as_deref().is_none_or(|asked| asked == is);
     same(&filter.principal, &entry.principal)
@@ -40,7 +40,8 @@ pub(crate) fn fits(entry: &Entry, filter: &Filter) -> bool {
         && filter.until.is_none_or(|until| entry.at < until)
 }
 
-/// The hash of an entry with another word for its outcome, as whoever has the export computes it.
+/// Returns the hash of an entry with another word for its outcome, as whoever has the export computes
+/// it.
 fn hash_of(entry: &Entry, outcome: &str) -> String {
     let (seq, at, details) =
         (entry.seq.to_string(), entry.at.to_string(), entry.details.to_string());

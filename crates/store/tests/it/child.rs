@@ -44,7 +44,7 @@ pub(crate) fn start(job: &str, url: &str, run: usize, before: &[&str]) -> Child 
         .unwrap()
 }
 
-/// Lets it end by itself, and gives what it told.
+/// Lets the child end by itself, and returns what it told.
 pub(crate) fn finish(child: Child) -> Vec<Value> {
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -64,7 +64,7 @@ pub(crate) fn first_told(output: &mut BufReader<impl Read>) -> String {
     line
 }
 
-/// All that was told, without a last line that was cut off.
+/// Returns all that was told, without a last line that was cut off.
 pub(crate) fn told(output: &str) -> Vec<Value> {
     let whole = output.split_inclusive('\n').filter(|line| line.ends_with('\n'));
     whole

@@ -35,12 +35,12 @@ impl Home {
         Some(Self { store: open(&url).await, url, directory })
     }
 
-    /// Another store on the same database, as another process has it.
+    /// Opens another store on the same database, as another process has it.
     pub(crate) async fn another(&self) -> Store {
         open(&self.url).await
     }
 
-    /// The file of a store in SQLite.
+    /// Returns the file of a store in SQLite.
     pub(crate) fn file(&self) -> PathBuf {
         self.directory.path().join("narrows.db")
     }
@@ -77,7 +77,7 @@ impl Home {
     }
 }
 
-/// The answer to something that must not hang.
+/// Waits for the answer to something that must not hang.
 pub(crate) async fn in_time<T>(asked: impl Future<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, asked).await.expect("it hangs")
 }

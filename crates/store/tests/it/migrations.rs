@@ -18,7 +18,7 @@ fn fixture(home: &Home, version: i64) -> String {
         .unwrap_or_else(|error| panic!("version {version} needs {}: {error}", file.display()))
 }
 
-/// All tables, columns and indexes, as the database tells them.
+/// Returns all tables, columns and indexes, as the database tells them.
 async fn schema(home: &Home) -> Vec<String> {
     if home.url.starts_with("sqlite:") {
         let sql = "SELECT coalesce(sql, name) FROM sqlite_master ORDER BY type, name";
@@ -34,7 +34,7 @@ async fn schema(home: &Home) -> Vec<String> {
     home.ask(sql).await
 }
 
-/// What the fixtures hold, since the version in which it came.
+/// Checks what the fixtures hold, since the version in which it came.
 async fn assert_rows(store: &Store, version: i64) {
     let skill = store.skills().get("team", "total", None).await.unwrap().unwrap();
     assert_eq!(

@@ -30,7 +30,7 @@ async fn save(store: &Store, holder: &str, generation: i64) -> Result<i64, Store
     store.sessions().save("team", "s", holder, generation, &left).await
 }
 
-/// What a program left, of which only the state matters.
+/// Returns what a program left, of which only the state matters.
 fn left(state: &[u8]) -> SessionSnapshot<'_> {
     SessionSnapshot { state: Some(state), lost: &Value::Null, flow: &Value::Null }
 }

@@ -25,7 +25,7 @@ fn tokens(values: &[EncryptedValue]) -> Vec<String> {
     values.iter().map(|value| value.token.clone()).collect()
 }
 
-/// What is found of the values, in their order.
+/// Returns those of the values that are found, in the order of their tokens.
 async fn found(
     store: &Store,
     namespace: &str,

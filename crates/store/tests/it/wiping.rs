@@ -23,7 +23,7 @@ fn secrets(kind: &str, seed: u64, count: usize) -> Vec<EncryptedValue> {
     (0..count).map(secret).collect()
 }
 
-/// All bytes that are on the disk for the table.
+/// Returns all bytes that are on the disk for the table.
 async fn on_disk(home: &Home) -> Vec<u8> {
     if home.url.starts_with("sqlite:") {
         let directory = home.file().parent().unwrap().to_owned();
@@ -44,7 +44,7 @@ async fn on_disk(home: &Home) -> Vec<u8> {
     all
 }
 
-/// How many of the values have bytes there.
+/// Returns how many of the values have bytes there.
 fn seen(bytes: &[u8], values: &[EncryptedValue]) -> usize {
     let wanted: std::collections::HashSet<&[u8]> =
         values.iter().flat_map(|value| [&value.sealed[..16], &value.sealed[40..56]]).collect();

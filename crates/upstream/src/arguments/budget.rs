@@ -1,4 +1,4 @@
-//! What it takes to check a value against a schema, found out before it is done.
+//! Estimates how long it takes to check a value against a schema, before it is checked.
 //!
 //! A schema is written by a server, and the library that checks values goes wherever it leads: ten
 //! alternatives that each lead back to all ten take ten times as long for each level of the value.
@@ -10,38 +10,38 @@ use std::collections::HashMap;
 use narrows_model::percent_decoded;
 use serde_json::{Map, Value};
 
-/// Values in a schema: more than a thousand parameters have.
+/// The most values in a schema: more than one with a thousand parameters has.
 const MAX_SCHEMA_VALUES: usize = 50_000;
 /// How deep a schema is nested.
 const MAX_SCHEMA_DEPTH: usize = 100;
 /// Patterns in a schema, each of which is compiled.
 const MAX_PATTERNS: usize = 100;
-/// A pattern that is longer was not written to be read.
+/// The longest pattern: a longer one was not written to be read.
 const MAX_PATTERN_BYTES: usize = 4_000;
 
-/// Steps for each pair of a part of the value and a part of the schema; so many more steps than
-/// pairs are counted.
+/// Steps that are reckoned for each pair of a part of the value and a part of the schema, so that the
+/// pairs to count are bounded too.
 const STEPS_A_PAIR: u64 = 5;
 /// How deep the check goes; it is recursive, and so is the count.
 const MAX_DEPTH: usize = 400;
-/// What a pattern with lookaround costs at most, beside the length of the text; see
+/// The most steps of a pattern with lookaround, beside the length of the text; see
 /// [`super::BACKTRACK_LIMIT`].
 const PATTERN_STEPS: u64 = 100;
-/// Letters that a pattern looks at in the time of one step.
+/// Bytes that a pattern looks at in the time of one step.
 const LETTERS_A_STEP: usize = 8;
 
 /// Keywords with a schema for the value itself.
 const SAME_VALUE: [&str; 4] = ["not", "if", "then", "else"];
-/// Keywords with several of them.
+/// Keywords with a list of schemas for the value itself.
 const SAME_VALUE_LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
-/// Keywords with several by name.
+/// Keywords with schemas for the value itself, by name.
 const SAME_VALUE_MAPS: [&str; 2] = ["dependentSchemas", "dependencies"];
 /// Keywords with a schema for each item, and for each field.
 const EACH_ITEM: [&str; 4] = ["items", "additionalItems", "contains", "unevaluatedItems"];
 const EACH_FIELD: [&str; 2] = ["additionalProperties", "unevaluatedProperties"];
 
-/// Whether a schema can be compiled and counted at all: not too large, and all that it refers to is
-/// in plain sight. Other references lead to places that only the library finds.
+/// Tells whether a schema can be compiled and counted at all: it is not too large, and its references
+/// lead to places within it. Other references lead to places that only the library finds.
 pub(super) fn is_countable(schema: &Value) -> bool {
     let draft = schema.get("$schema").and_then(Value::as_str).unwrap_or_default();
     let is_old = draft.contains("draft-03") || draft.contains("draft-04");
@@ -51,7 +51,7 @@ pub(super) fn is_countable(schema: &Value) -> bool {
 struct BudgetCheck {
     values: usize,
     patterns: usize,
-    /// Of a draft in which `id` is what `$id` is in later ones.
+    /// Whether its draft has `id` where later ones have `$id`.
     is_old: bool,
 }
 
@@ -75,7 +75,7 @@ impl BudgetCheck {
         match (name, value) {
             ("$ref", Value::String(target)) => target == "#" || target.starts_with("#/"),
             ("$dynamicRef" | "$recursiveRef", Value::String(_)) => false,
-            // From there on, references start elsewhere.
+            // Below such a keyword, references start elsewhere.
             ("$id" | "$schema", Value::String(_)) => depth == 0,
             ("id", Value::String(_)) => depth == 0 || !self.is_old,
             ("pattern", Value::String(pattern)) => self.is_small(pattern),
@@ -92,8 +92,8 @@ impl BudgetCheck {
     }
 }
 
-/// Returns about how many steps it takes to check a value, or none if they are more than so many.
-/// To find out takes no longer than the check would.
+/// Estimates how many steps it takes to check a value. Returns `None` if they are more than
+/// `max_steps`. The estimate takes no longer than the check would.
 pub(super) fn steps(schema: &Value, value: &Value, max_steps: u64) -> Option<u64> {
     Count { root: schema, max_steps, counted: HashMap::new() }.of(schema, value, 0)
 }
@@ -101,8 +101,8 @@ pub(super) fn steps(schema: &Value, value: &Value, max_steps: u64) -> Option<u64
 struct Count<'s> {
     root: &'s Value,
     max_steps: u64,
-    /// By where both stand in their documents. None while it is being counted: whoever comes there
-    /// again goes round in a circle. The addresses are only compared.
+    /// The steps of each pair, by the addresses of both parts, which are only compared. `None` while a
+    /// pair is being counted: whoever comes to it again goes round in a circle.
     counted: HashMap<(*const Value, *const Value), Option<u64>>,
 }
 
@@ -128,7 +128,7 @@ impl<'s> Count<'s> {
         if let Some(Value::Array(options)) = keywords.get("enum") {
             steps = steps.saturating_add(options.len() as u64);
         }
-        // What others have looked at is found out by looking again.
+        // Such a keyword finds out what the others looked at by looking again.
         if keywords.keys().any(|keyword| keyword.starts_with("unevaluated")) {
             steps = steps.saturating_mul(2);
         }
@@ -152,7 +152,7 @@ impl<'s> Count<'s> {
         }
         if let Some(Value::String(target)) = keywords.get("$ref") {
             let pointer = percent_decoded(target.strip_prefix('#')?)?;
-            // One that leads nowhere does not compile.
+            // A reference that leads nowhere does not compile.
             let target = self.root.pointer(&pointer)?;
             steps = steps.saturating_add(self.of(target, value, depth + 1)?);
         }
@@ -183,7 +183,7 @@ impl<'s> Count<'s> {
             }
         }
         if let Some(names) = keywords.get("propertyNames") {
-            // Names are no values that have a place, and short; all are counted as one.
+            // Names have no address in the document, and are short; each counts as the longest.
             let longest = fields.keys().max_by_key(|name| name.len());
             let name = Value::String(longest.cloned().unwrap_or_default());
             let mut alone =

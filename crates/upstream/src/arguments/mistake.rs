@@ -1,5 +1,5 @@
-//! Says of one mistake what is wrong, where, and what was expected, in few words however much there is
-//! to say: a schema can name thousands of fields, and a call as many that are not among them.
+//! Describes one mistake in the arguments: what is wrong, where, and what was expected. The text is
+//! short, because a schema can name thousands of fields, and a call as many that are not among them.
 
 use std::fmt::{self, Write as _};
 
@@ -10,17 +10,17 @@ use jsonschema::{
 use narrows_model::{clipped_name, cut, nearest};
 use serde_json::Value;
 
-/// How many unknown fields are told by name. To find what each may mean takes time.
+/// How many unknown fields are named. To find what each may mean takes time.
 const MAX_UNKNOWN: usize = 4;
-/// How many fields or values are told of all that there could be.
+/// How many of the possible fields or values are listed.
 const MAX_EXPECTED: usize = 40;
-/// How much of a wrong value is shown, in letters.
+/// How many characters of a wrong value are shown.
 const SHOWN_CHARS: usize = 180;
-/// How much of a value is written to show its beginning: letters have up to four bytes, and what is cut
-/// has to be looked at a little beyond the cut.
+/// How much of a value is formatted to show its beginning: characters have up to four bytes, and to cut
+/// the text its next few bytes have to be seen.
 const WRITTEN_BYTES: usize = 8 * SHOWN_CHARS;
 
-/// Says what is wrong. The properties are those that the whole may have.
+/// Describes a mistake. `properties` are those that the whole may have.
 pub(super) fn describe(error: &ValidationError<'_>, properties: &[String]) -> String {
     let place = place(error);
     match error.kind() {
@@ -75,7 +75,7 @@ pub(super) fn describe(error: &ValidationError<'_>, properties: &[String]) -> St
     }
 }
 
-/// Tells the first unknown fields, with what may be meant, and how many more there are.
+/// Names the first unknown fields, with what may be meant, and counts the others.
 fn describe_unknown(unexpected: &[String], known: &[String]) -> String {
     let told = unexpected.iter().take(MAX_UNKNOWN).map(|name| {
         let near = nearest(name, known.iter().map(String::as_str));
@@ -94,7 +94,7 @@ fn describe_unknown(unexpected: &[String], known: &[String]) -> String {
     format!("{}{takes}", parts.join("; "))
 }
 
-/// Lists the first of them, and how many more there are.
+/// Lists the first items, and counts the others.
 fn listed(all: impl ExactSizeIterator<Item = String>) -> String {
     let more = all.len().saturating_sub(MAX_EXPECTED);
     let mut text = all.take(MAX_EXPECTED).collect::<Vec<_>>().join(", ");
@@ -130,7 +130,7 @@ fn shown(value: &impl fmt::Display) -> String {
     }
 }
 
-/// Writes something no further than it is shown: a wrong value may have megabytes.
+/// Formats a value no further than it is shown: a wrong value may have megabytes.
 fn beginning(it: &impl fmt::Display) -> String {
     let mut text = Beginning(String::new());
     match write!(text, "{it}") {
@@ -139,7 +139,7 @@ fn beginning(it: &impl fmt::Display) -> String {
     }
 }
 
-/// A text that ends with an error when there is enough of it.
+/// A buffer that fails when there is enough in it.
 struct Beginning(String);
 
 impl fmt::Write for Beginning {
@@ -165,7 +165,7 @@ mod tests {
         Checker::new(schema).check(schema, &mut arguments).expect_err("it should be refused")
     }
 
-    /// Each field was compared with each property, and all were told.
+    /// Once each field was compared with each property, and all of them were listed.
     #[test]
     fn of_many_unknown_fields_a_few_are_told_and_the_others_counted() {
         let name = |number: usize| format!("{}{number}", "p".repeat(37));

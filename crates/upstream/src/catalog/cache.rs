@@ -26,7 +26,7 @@ pub struct Cache {
 #[derive(Serialize, Deserialize)]
 struct CacheEntry {
     version: u32,
-    /// Of the settings that decide which server it is.
+    /// The fingerprint of the settings that decide which server it is.
     fingerprint: u64,
     listing: Listing,
 }
@@ -46,8 +46,7 @@ impl Cache {
         self.dir.join(format!("{server}.json"))
     }
 
-    /// What was kept of a server. A file that is missing or broken is no error: the server is
-    /// asked.
+    /// Loads what was kept of a server. A missing or broken file is not an error: the server is asked.
     pub(super) fn load(&self, spec: &ServerSpec) -> Option<CachedListing> {
         let path = self.path(&spec.name);
         let entry: CacheEntry = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
@@ -72,7 +71,7 @@ impl Cache {
     }
 }
 
-/// Of what decides which server it is. Values of secrets do not.
+/// Returns a fingerprint of the settings that decide which server it is. Values of secrets do not.
 fn fingerprint_of(spec: &ServerSpec) -> u64 {
     match &spec.connection {
         Connection::Stdio(stdio) => {

@@ -1,4 +1,4 @@
-//! Tools as they are searched for.
+//! Tools as documents of the search index.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use super::{ServerTools, Tool};
 
-/// What is searched of a text, of which a server may write a megabyte: the index is made while
-/// somebody waits.
+/// How much of a text is indexed. A server may write a megabyte, and the index is made while somebody
+/// waits.
 const MAX_TEXT_BYTES: usize = 8 << 10;
-/// So many parameters and values of a tool are searched.
+/// How many parameters of a tool are indexed, and how many of their values.
 const MAX_PARAMETERS: usize = 500;
 const MAX_VALUES: usize = 1_000;
 

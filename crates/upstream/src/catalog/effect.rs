@@ -19,7 +19,7 @@ const DESTROYS: &str = "delete remove drop destroy clear purge erase wipe trunca
 /// A shorter word with another letter is mostly another word.
 const MIN_MISSPELT_CHARS: usize = 4;
 
-/// What a tool does to the world.
+/// The effect of a tool on the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     Reads,
@@ -29,16 +29,17 @@ pub(crate) enum Effect {
     Destroys,
 }
 
-/// What a name says by its verb.
+/// The verb of a name, and what it says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Verb {
     effect: Effect,
-    /// Which of its words says it.
+    /// Which word of the name it is.
     place: usize,
 }
 
 impl Effect {
-    /// Returns what a name that was asked for says by its verb, which may be misspelt if it comes first.
+    /// Returns the effect that a requested name suggests by its verb, which may be misspelt if it comes
+    /// first.
     pub(crate) fn of_name(name: &str) -> Self {
         Verb::of(name).or_else(|| Verb::misspelt(name)).map_or(Self::Unknown, |verb| verb.effect)
     }
@@ -66,8 +67,8 @@ impl Effect {
         }
     }
 
-    /// Whether a tool that does this may be offered to who asked for `wanted`: only one that surely
-    /// reads for a name that reads, and none that destroys for any name that does not.
+    /// Tells whether a tool with this effect may be suggested to a caller who asked for `wanted`: only
+    /// one that surely reads for a name that reads, and none that destroys for any name that does not.
     pub(crate) fn is_offered_for(self, wanted: Self) -> bool {
         match wanted {
             Self::Reads => self == Self::Reads,
@@ -77,8 +78,8 @@ impl Effect {
     }
 }
 
-/// Whether two names have a verb of the same effect at the same place, as a name and its misspelling
-/// have. The verb of the first may be misspelt too.
+/// Tells whether two names have a verb of the same effect at the same place, as a name and its
+/// misspelling have. The verb of the first may be misspelt too.
 pub(super) fn has_same_verb(wanted: &str, name: &str) -> bool {
     Verb::of(wanted).or_else(|| Verb::misspelt(wanted)) == Verb::of(name)
 }

@@ -8,17 +8,17 @@ use std::{
 
 use serde_json::Value;
 
-/// What the definitions of all servers may take together.
+/// The most memory that the definitions of all servers may take together.
 pub(crate) const MAX_DEFINITION_BYTES: usize = 256 << 20;
 
 /// The least that the allocator gives, and the unit in which it gives more.
 const MIN_ALLOCATION: usize = 32;
-/// What an entry of an object takes in its table of places, and what a table takes beside them.
+/// The bytes of an object's entry in its table of places, and of the table beside its places.
 const PLACE_BYTES: usize = 9;
 const TABLE_BYTES: usize = 16;
 
-/// Returns about how much a value takes in memory, or more than `max`. Measured with objects of one and
-/// of thousands of fields, it is up to a third too much.
+/// Estimates how much memory a value takes, and stops when it is more than `max`. Measured with objects
+/// of one and of thousands of fields, the estimate is up to a third too high.
 pub(crate) fn value_bytes(value: &Value, max: usize) -> usize {
     let mut total = size_of::<Value>();
     add_heap(value, max, &mut total);
@@ -54,12 +54,12 @@ fn add_heap(value: &Value, max: usize, total: &mut usize) {
     }
 }
 
-/// Returns what is taken of the allocator for so many bytes.
+/// Returns how much memory the allocator takes for so many bytes.
 fn allocation(bytes: usize) -> usize {
     if bytes == 0 { 0 } else { ((bytes + 23) & !15).max(MIN_ALLOCATION) }
 }
 
-/// Returns for how many items a list has room that grew to so many.
+/// Estimates the capacity of a list that grew to `count` items.
 fn grown(count: usize) -> usize {
     count + count / 4
 }
@@ -74,16 +74,16 @@ struct SharedMemory {
     uses: Mutex<HashMap<String, Use>>,
 }
 
-/// What one server has of it.
+/// The part of the memory that one server has.
 #[derive(Clone, Copy, Debug, Default)]
 struct Use {
-    /// By the definitions that are known.
+    /// Bytes of the definitions that are known.
     known: usize,
-    /// By those that are being read, and will take the place of the known ones.
+    /// Bytes of those that are being read, and will take the place of the known ones.
     read: usize,
 }
 
-/// What a list that is being read has of it, until it is known or dropped.
+/// The memory of a list that is being read, until the list is known or dropped.
 #[derive(Debug)]
 pub(crate) struct DefinitionShare {
     memory: DefinitionMemory,
@@ -106,14 +106,15 @@ impl DefinitionMemory {
         self.0.uses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins with nothing, for a list that is to take the place of the one that is known.
+    /// Returns an empty share, for a list that is to take the place of the known one.
     pub(super) fn share(&self, server: &str) -> DefinitionShare {
         DefinitionShare { memory: self.clone(), server: server.to_owned(), bytes: 0 }
     }
 }
 
 impl DefinitionShare {
-    /// Takes so much more, if there is so much. A list that is read again needs no second place.
+    /// Takes `bytes` more, and tells whether there was so much. A list that is read again needs no
+    /// second place.
     pub(crate) fn grow(&mut self, bytes: usize) -> bool {
         let mut uses = self.memory.uses();
         let others = uses.iter().filter(|(server, _)| **server != self.server);
@@ -128,7 +129,7 @@ impl DefinitionShare {
         true
     }
 
-    /// What was read is known from now on.
+    /// Makes what was read the known list, whose memory stays taken.
     pub(super) fn keep(mut self) {
         let mut uses = self.memory.uses();
         if let Some(own) = uses.get_mut(&self.server) {

@@ -6,7 +6,7 @@
 //! | `naming.rs` | how code names servers and tools, which others decide |
 //! | `names.rs` | finds a tool by whatever name a model has for it |
 //! | `suggest.rs`, `effect.rs` | tools that may have been meant; which of them do more than was asked for |
-//! | `document.rs` | tools as they are searched for |
+//! | `document.rs` | tools as documents of the search index |
 //! | `listing.rs` | what a server said of itself and its tools |
 //! | `cache.rs` | the catalog between two starts |
 //! | `memory.rs` | the memory that definitions take |

@@ -7,16 +7,17 @@ use thiserror::Error;
 use super::{Catalog, ServerTools, Tool, suggest::suggest_of_any};
 use narrows_model::{clipped_name, nearest, there_are};
 
-/// More than a server's name and a tool's have together, in bytes. Each dot of a longer one would be
-/// looked at as the end of a server's name, millions of them for seconds.
+/// The longest name that is looked up, in bytes: more than a server's name and a tool's have together.
+/// Each dot of a longer one would be looked at as the end of a server's name, millions of them for
+/// seconds.
 const MAX_FULL_NAME_BYTES: usize = 1 << 10;
 
-/// A server that is in the configuration and switched off.
+/// An error for a server that is configured but disabled.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("the server {0:?} is disabled; ask the user to run `narrows servers enable {0}`")]
 pub struct DisabledServer(pub String);
 
-/// Why a name means no tool.
+/// The reason why a name means no tool, with what may have been meant.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Unresolved {
     #[error("there is no server {server:?}{hint}")]
@@ -37,10 +38,10 @@ pub enum Unresolved {
     TooLong { name: String, bytes: usize },
 }
 
-/// Why a name means no tool, without what may have been meant: to find that takes time.
+/// The reason why a name means no tool, without what may have been meant: to find that takes time.
 #[derive(Clone, Debug)]
 pub enum Missing {
-    /// This is no server.
+    /// There is no server of this name.
     Server(String),
     Disabled(DisabledServer),
     /// The tools of this server are not known yet.
@@ -61,8 +62,8 @@ pub enum Missing {
 }
 
 impl Catalog {
-    /// The server and the tool that a name speaks of: `mcp__server__tool`, `server.tool`,
-    /// `servers.server.tool`, or `tool` alone. The tool need not exist.
+    /// Splits a name into server and tool: `mcp__server__tool`, `server.tool`, `servers.server.tool`,
+    /// or `tool` alone. The tool need not exist.
     pub fn split_name<'a>(&'a self, name: &'a str) -> (Option<&'a str>, &'a str) {
         let rest = name.strip_prefix("mcp__");
         if let Some((server, tool)) = rest.and_then(|rest| rest.split_once("__")) {
@@ -82,12 +83,12 @@ impl Catalog {
         (None, path)
     }
 
-    /// The tool that a name means, or what may have been meant.
+    /// Finds the tool that a name means, or says what may have been meant.
     pub fn resolve(&self, name: &str, server: Option<&str>) -> Result<Arc<Tool>, Unresolved> {
         self.find(name, server).map_err(|missing| self.advise(missing))
     }
 
-    /// The tool that a name means. It takes no time, whatever the name is.
+    /// Finds the tool that a name means. Takes no time, whatever the name is.
     pub fn find(&self, name: &str, server: Option<&str>) -> Result<Arc<Tool>, Missing> {
         let name = name.trim();
         let mut names = [name, server.unwrap_or_default()].into_iter();

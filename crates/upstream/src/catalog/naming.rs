@@ -1,4 +1,4 @@
-//! What the catalog has to be told by whoever writes the code that calls tools.
+//! The trait by which the catalog learns how servers and tools are named in code.
 
 use std::{collections::BTreeMap, fmt::Debug};
 
@@ -14,6 +14,6 @@ pub trait ToolNaming: Debug + Send + Sync {
     /// equal, and none depends on the order.
     fn tools(&self, tools: &[&str]) -> BTreeMap<String, ToolName>;
 
-    /// Whether a definition says that the tool should no longer be used, which is said beside its name.
+    /// Tells whether a definition marks its tool as deprecated, which is shown beside its name.
     fn is_deprecated(&self, definition: &Value) -> bool;
 }

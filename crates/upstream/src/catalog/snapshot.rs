@@ -16,13 +16,13 @@ use super::{
 };
 use crate::arguments::Checker;
 
-/// Tools that belong to all servers of a gateway. Readers take a [`Snapshot`], which does not
-/// change under them.
+/// The tools of all servers of a gateway. Readers take a [`Snapshot`], which does not change under
+/// them.
 #[derive(Debug)]
 pub struct Catalog {
     naming: &'static dyn ToolNaming,
     modules: BTreeMap<String, String>,
-    /// The modules that servers would have that are switched off.
+    /// The modules that disabled servers would have, by the server's name.
     disabled: BTreeMap<String, String>,
     now: RwLock<Arc<Snapshot>>,
     /// Servers whose listing is missing or old.
@@ -105,10 +105,10 @@ impl Catalog {
         catalog
     }
 
-    /// Knows servers that are switched off, so that whoever names one is told so.
+    /// Adds disabled servers, so that whoever names one is told that it is disabled.
     pub fn with_disabled<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut all: Vec<&str> = self.modules.keys().map(String::as_str).collect();
-        // Together with the others, of which none may have the same module.
+        // Named together with the enabled ones, with which they must not share a module.
         for name in names {
             all.push(name);
         }
@@ -127,17 +127,18 @@ impl Catalog {
         ServerTools::new(server, module, listing, self.naming)
     }
 
-    /// The catalog as it is now.
+    /// Returns the catalog as it is now.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         Arc::clone(&self.now.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The module in code of every configured server, whether its tools are known or not.
+    /// Returns the module in code of every configured server, by its name, whether its tools are known
+    /// or not.
     pub fn modules(&self) -> &BTreeMap<String, String> {
         &self.modules
     }
 
-    /// The server behind a module or a name of the configuration.
+    /// Finds a server by its module or by its name in the configuration.
     pub fn server_of(&self, module_or_name: &str) -> Option<&str> {
         if let Some((server, _)) = self.modules.get_key_value(module_or_name) {
             return Some(server);
@@ -146,7 +147,7 @@ impl Catalog {
         found.map(|(server, _)| server.as_str())
     }
 
-    /// What to say of a server that is switched off, by its module or its name.
+    /// Finds a disabled server by its module or its name.
     pub fn disabled(&self, module_or_name: &str) -> Option<DisabledServer> {
         self.disabled_name(module_or_name).map(|name| DisabledServer(name.to_owned()))
     }
@@ -157,32 +158,33 @@ impl Catalog {
         found.map(|(name, _)| name.as_str())
     }
 
-    /// The servers that are switched off, by the modules that they would have.
+    /// Returns the disabled servers as pairs of the module that each would have, and its name.
     pub fn disabled_modules(&self) -> impl Iterator<Item = (&str, &str)> {
         self.disabled.iter().map(|(name, module)| (module.as_str(), name.as_str()))
     }
 
-    /// What is known of a server's tools.
+    /// Returns a server's tools, if they are known.
     pub fn listing(&self, server: &str) -> Option<Arc<ServerTools>> {
         self.snapshot().servers.get(server).cloned()
     }
 
-    /// Whether a server's tools are unknown, or known from long ago.
+    /// Tells whether a server's tools are unknown or out of date.
     pub fn is_stale(&self, server: &str) -> bool {
         self.stale.lock().unwrap_or_else(PoisonError::into_inner).contains(server)
     }
 
-    /// Changes whenever the tools do.
+    /// Returns a number to watch, which changes whenever the tools do.
     pub fn version(&self) -> watch::Receiver<u64> {
         self.version.subscribe()
     }
 
-    /// Returns the memory for a list of a server's tools.
+    /// Returns a share of the memory for definitions, which a new list of a server's tools begins with.
     pub(crate) fn definition_share(&self, server: &str) -> DefinitionShare {
         self.memory.share(server)
     }
 
-    /// Leaves out the tools for which there is no memory, and returns whether there are none of them.
+    /// Removes the tools for which there is no memory. Returns the share of the others, and whether all
+    /// did fit.
     fn fit(&self, server: &str, listing: &mut Listing) -> (DefinitionShare, bool) {
         let mut share = self.definition_share(server);
         let all = listing.tools.len();
@@ -191,19 +193,19 @@ impl Catalog {
         (share, is_whole)
     }
 
-    /// Takes a listing for what a server has now, as far as there is memory for it.
+    /// Replaces a server's tools by a listing, as far as there is memory for it.
     pub fn replace(&self, spec: &ServerSpec, mut listing: Listing) {
         let (share, _) = self.fit(&spec.name, &mut listing);
         self.publish(spec, listing, share);
     }
 
-    /// As [`Self::replace`], for a listing whose memory was taken while it was read. To compare it with
-    /// what is known and to write it down takes a while.
+    /// Like [`Self::replace`], for a listing whose memory was taken while it was read. Takes a while,
+    /// because the listing is compared with what is known and written to disk.
     pub(crate) fn publish(&self, spec: &ServerSpec, listing: Listing, share: DefinitionShare) {
         let was_stale =
             self.stale.lock().unwrap_or_else(PoisonError::into_inner).remove(&spec.name);
         share.keep();
-        // Everybody who needs the catalog would wait for it under its lock.
+        // Compared before the lock is taken, under which everybody who needs the catalog would wait.
         let changed = !self.listing(&spec.name).is_some_and(|known| known.is(&listing));
         if changed {
             let tools = self.server_tools(&spec.name, listing.clone());
@@ -213,7 +215,8 @@ impl Catalog {
             *now = Arc::new(next);
         }
         if let Some(cache) = self.cache.clone().filter(|_| changed || was_stale) {
-            // A short write, and a command that ends right after must not lose it.
+            // Not in the background: it is a short write, and a command that ends right after must not
+            // lose it.
             cache.save(spec, listing);
         }
         if changed {
@@ -255,7 +258,7 @@ impl ServerTools {
         for raw in listing.tools {
             let Some(raw_name) = raw_name(&raw) else { continue };
             let Some(name) = names.get(raw_name) else { continue };
-            // A server that lists a name twice can be called by it only once.
+            // Of several tools of one name only one can be called.
             if by_name.contains_key(raw_name) {
                 continue;
             }
@@ -283,7 +286,7 @@ impl ServerTools {
         }
     }
 
-    /// Returns a tool by the name that its server or code has for it.
+    /// Finds a tool by the server's name for it, or by its name in code.
     pub fn tool(&self, name: &str) -> Option<&Arc<Tool>> {
         let index = self.by_name.get(name).or_else(|| self.by_name_in_code.get(name));
         index.and_then(|index| self.tools.get(*index))
@@ -314,30 +317,30 @@ impl Tool {
         self.raw.get("outputSchema")
     }
 
-    /// Whether its server says that it should no longer be used.
+    /// Tells whether its server says that it should no longer be used.
     pub fn is_deprecated(&self) -> bool {
         *self.is_deprecated.get_or_init(|| self.naming.is_deprecated(&self.raw))
     }
 
-    /// Checks arguments before they are sent, and leaves out what was not given. May take a moment;
-    /// what would take longer is not checked.
+    /// Checks arguments before they are sent, and removes nulls that stand for optional fields. May
+    /// take a moment; a check that would take longer is skipped.
     pub fn check(&self, arguments: &mut Map<String, Value>) -> Result<(), String> {
         self.checker().check(self.input_schema(), arguments)
     }
 
-    /// Returns whether arguments are surely right, if that takes no time to say. It does if nothing was
-    /// checked before, so that the schema has to be compiled.
+    /// Tells whether arguments surely fit, if that takes no time to find out. It takes some if nothing
+    /// was checked before, because the schema has to be compiled; then this returns false.
     pub fn fits_at_once(&self, arguments: &mut Map<String, Value>) -> bool {
         let checker = self.checker.get();
         checker.is_some_and(|checker| checker.fits_at_once(self.input_schema(), arguments))
     }
 
-    /// Whether arguments can be refused before they are sent.
+    /// Tells whether arguments can be refused before they are sent.
     pub fn is_checked(&self) -> bool {
         self.checker().checks()
     }
 
-    /// Of the definition: a tool whose definition changes is another one.
+    /// Returns a fingerprint of the definition: a tool whose definition changes is another one.
     pub fn version(&self) -> u64 {
         *self.version.get_or_init(|| fingerprint([self.raw.to_string().as_str()]))
     }

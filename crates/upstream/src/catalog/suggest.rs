@@ -11,12 +11,12 @@ use super::{
     effect::{Effect, has_same_verb},
 };
 
-/// Names that are as alike as this are one name, misspelt: nothing else was meant.
+/// How similar names are that count as one name, misspelt: nothing else was meant.
 const MISSPELT: f64 = 0.8;
 const MAX_SUGGESTED: usize = 3;
-/// How many that are spelt alike are looked at: some of them may be deprecated.
+/// How many tools of similar spelling are looked at: some of them may be deprecated.
 const MAX_BY_SPELLING: usize = 20;
-/// How many that mean the same are looked at: some of them may do too much.
+/// How many tools of similar meaning are looked at: some of them may do too much.
 const MAX_BY_MEANING: usize = 20;
 
 impl ServerTools {
@@ -33,9 +33,9 @@ impl ServerTools {
     }
 }
 
-/// As [`ServerTools::suggest`], for a tool of whatever server; else it names the servers.
+/// Like [`ServerTools::suggest`], for the tools of all servers; names the servers if none fits.
 pub(super) fn suggest_of_any(name: &str, servers: &[Arc<ServerTools>]) -> String {
-    // What stands before it may be a server, misspelt.
+    // The part before it may be a misspelt server.
     let tool = name.rsplit(['.', '/', ':']).next().unwrap_or(name);
     let found = suggested(tool, servers);
     let full_name = |tool: &Tool| format!("{}.{}", tool.module, tool.name.python);
@@ -49,7 +49,7 @@ pub(super) fn suggest_of_any(name: &str, servers: &[Arc<ServerTools>]) -> String
     }
 }
 
-/// Says that a tool is deprecated beside its name.
+/// Adds to a tool's name that it is deprecated, if it is.
 fn marked(tool: &Tool, name: String) -> String {
     if tool.is_deprecated() { format!("{name} (deprecated)") } else { name }
 }
@@ -62,7 +62,7 @@ fn suggested<'s>(name: &str, servers: &'s [Arc<ServerTools>]) -> Vec<&'s Arc<Too
     }
     let wanted = Effect::of_name(name);
     let is_offered = |tool: &Tool| Effect::of_tool(tool).is_offered_for(wanted);
-    // Who misspells a name means that tool, whatever its annotations say of it.
+    // A caller who misspells a name means that tool, whatever its annotations say of it.
     let is_meant =
         |score: f64, tool: &Tool| score >= MISSPELT && has_same_verb(name, &tool.name.python);
     let places = servers.iter().enumerate().flat_map(|(at, server)| {

@@ -7,7 +7,8 @@ use tokio::io::DuplexStream;
 use super::*;
 use crate::logs::server_log::ServerLog;
 
-/// A connection to whoever has the other end of the stream. It is closed when `closed` is.
+/// Opens a connection to whoever has the other end of the stream. It is closed when `closed` is
+/// cancelled.
 pub(crate) async fn connection(
     spec: &ServerSpec,
     stream: DuplexStream,

@@ -1,20 +1,21 @@
-//! The tools of one server while they are listed: mended where a field is missing, and no more of
-//! them than fit.
+//! The tools of one server while they are listed: a missing schema is filled in, and what exceeds a
+//! limit is left out.
 
 use serde_json::{Value, json};
 
 use crate::catalog::{DefinitionShare, MAX_DEFINITION_BYTES, value_bytes};
 
-/// A server that lists more tools than this lists without end.
+/// The most tools that are read: a server that lists more lists without end.
 const MAX_TOOLS: usize = 20_000;
-/// So many pages, of which some may be empty.
+/// The most pages that are read: a server could send empty ones without end.
 const MAX_PAGES: usize = 2_000;
-/// What all definitions of a server may take in memory. Pages of descriptions of 16 MB each filled
-/// gigabytes, on disk too.
+/// The most memory that all definitions of a server may take. Pages of descriptions of 16 MB each
+/// filled gigabytes, on disk too.
 const MAX_LIST_BYTES: usize = 64 << 20;
-/// What one definition may take: models read them.
+/// The most memory that one definition may take: models read them.
 const MAX_TOOL_BYTES: usize = 1 << 20;
-/// Suggestions, modules and rules go by names. The specification has 128 characters.
+/// The longest name of a tool: suggestions, modules and rules go by names. The specification allows 128
+/// characters.
 const MAX_NAME_BYTES: usize = 512;
 
 /// A list that is being read.
@@ -22,7 +23,7 @@ const MAX_NAME_BYTES: usize = 512;
 pub(crate) struct ToolList {
     tools: Vec<Value>,
     bytes: usize,
-    /// Of the memory for all servers.
+    /// The list's share of the memory for the definitions of all servers.
     share: DefinitionShare,
     pages: usize,
     /// Tools that were left out, and why the first was.
@@ -70,7 +71,7 @@ impl ToolList {
         };
         let bytes = value_bytes(&tool, MAX_TOOL_BYTES);
         if bytes > MAX_TOOL_BYTES {
-            // Reading it took as long as if it were kept.
+            // It counts although it is left out, because reading it cost as much.
             self.bytes += MAX_TOOL_BYTES;
             let most = MAX_TOOL_BYTES >> 20;
             return Err(format!("the definition of {name:?} is larger than {most} MB"));
@@ -94,12 +95,12 @@ impl ToolList {
         Ok(())
     }
 
-    /// Returns the memory that the tools take of that for all servers.
+    /// Takes the share of the memory that the tools use.
     pub(crate) fn take_share(&mut self) -> DefinitionShare {
         std::mem::take(&mut self.share)
     }
 
-    /// Returns the tools, and what to say if there are others.
+    /// Returns the tools that were kept, and a problem to report if some were left out.
     pub(crate) fn finish(self) -> (Vec<Value>, Option<String>) {
         let problem = self.reason.map(|reason| match self.left_out {
             0 => format!("not all of its tools are known: {reason}"),
@@ -110,7 +111,7 @@ impl ToolList {
     }
 }
 
-/// A tool without a schema takes what it is given, as one whose schema says no more than that.
+/// Gives a tool without an input schema one that accepts any object, which means the same.
 fn mend_schema(tool: &mut Value) {
     if let Value::Object(fields) = tool
         && !fields.get("inputSchema").is_some_and(Value::is_object)

@@ -10,21 +10,21 @@ const CHANGES_TIME: Duration = Duration::from_millis(50);
 /// A server that changes its tools again and again is read ever less often, down to once in this
 /// time: each reading costs as much as its list is long, and an index of it.
 const MAX_CHANGES_TIME: Duration = Duration::from_secs(10);
-/// Wrong names of tools have a server list its tools once in this time: who does not know them may try
-/// thousands.
+/// Wrong names make a server list its tools at most once in this time: a model that does not know the
+/// names may try thousands.
 pub(crate) const REFRESH_PAUSE: Duration = Duration::from_secs(5);
 
-/// How long the next reading of changed tools waits.
+/// The pause before the next reading of changed tools.
 #[derive(Debug, Default)]
 pub(crate) struct ChangesPause {
     last: Option<(Instant, Duration)>,
 }
 
 impl ChangesPause {
-    /// Returns how long the reading waits that is due now.
+    /// Returns how long the reading that is due now waits.
     pub(crate) fn next(&mut self, now: Instant) -> Duration {
         let pause = match self.last {
-            // It changed again soon after it was read.
+            // The tools changed again soon after they were read.
             Some((begun, pause)) if now < begun + pause * 4 => (pause * 2).min(MAX_CHANGES_TIME),
             _ => CHANGES_TIME,
         };

@@ -1,4 +1,4 @@
-//! One upstream server through its life: started when it is needed, restarted when it dies.
+//! One upstream server: started when it is needed, restarted when it dies.
 
 #[cfg(any(test, feature = "fakes"))]
 pub(crate) mod in_process;
@@ -36,9 +36,9 @@ use crate::{
 const STABLE_AFTER: Duration = Duration::from_secs(10);
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const MAX_PAUSE: Duration = Duration::from_secs(300);
-/// What a server says of itself for models; more is cut off.
+/// The most that is kept of a server's instructions, which models read; more is cut off.
 const MAX_INSTRUCTIONS_BYTES: usize = 64 << 10;
-/// Its name and version, which people read.
+/// The most that is kept of its name and version, which people read.
 const MAX_IMPLEMENTATION_BYTES: usize = 200;
 
 type Opening = Shared<BoxFuture<'static, Result<Arc<Connection>, UpstreamError>>>;
@@ -49,14 +49,14 @@ pub(crate) struct Upstream {
     means: ConnectionDeps,
     catalog: Arc<Catalog>,
     state: Mutex<ServerState>,
-    /// Held while the tools are listed again.
+    /// Locked while the tools are listed again.
     listing: tokio::sync::Mutex<()>,
-    /// Somebody waits to list them again.
+    /// Set while a task waits to list them again.
     listing_is_due: AtomicBool,
     changes_pause: Mutex<ChangesPause>,
-    /// When the tools were last read for a name that is not among them; held meanwhile.
+    /// When the tools were last read for a name that is not among them; locked meanwhile.
     refreshed: tokio::sync::Mutex<Option<Instant>>,
-    /// For the tasks that look after it.
+    /// For background tasks, which must not keep the server alive.
     this: Weak<Self>,
 }
 
@@ -65,7 +65,7 @@ struct ServerState {
     era: ProtocolGeneration,
     connection: Option<Arc<Connection>>,
     opening: Option<Opening>,
-    /// Ends the attempt that is under way.
+    /// Aborts the attempt to start that is under way.
     opening_task: Option<AbortHandle>,
     /// Failed starts in a row.
     failures: u32,
@@ -78,20 +78,21 @@ struct ServerState {
     shut_down: bool,
 }
 
-/// What a server is doing.
+/// The state that a server is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Health {
-    /// Not needed so far.
+    /// The server was not needed so far.
     Idle,
     Starting,
     Ready,
     LoginNeeded,
-    /// It did not start, or died; it is tried again.
+    /// The server did not start, or died. A child process that died is started again once; after that
+    /// the next caller tries.
     Failed,
 }
 
-/// All that there is to know of a server.
+/// The state of a server, as the status shows it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Status {
     pub server: String,
@@ -106,20 +107,20 @@ pub struct Status {
     /// Why the last attempt to start it failed, for whoever knows what to do about it.
     #[serde(skip)]
     pub start_problem: Option<StartProblem>,
-    /// Seconds until the next attempt to start it.
+    /// Seconds until the next attempt to start it may be made.
     pub retry_in: Option<u64>,
 }
 
-/// Why a server does not start, as far as it decides what would mend that.
+/// The reason why a server does not start, told apart as far as the remedies differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StartProblem {
     /// A setting names a variable that is not there.
     UnsetVariable,
-    /// It may miss a variable that the gateway has and does not give it.
+    /// The server may lack an environment variable that the gateway has and does not pass on.
     WithheldVariable,
-    /// Its command is not there.
+    /// The command of the server does not exist.
     NoCommand,
-    /// It did not answer in time.
+    /// The server did not answer in time.
     NoAnswer,
     Other,
 }
@@ -206,7 +207,7 @@ impl Upstream {
         }
     }
 
-    /// The server's answer to a request. Starts the server if it does not run.
+    /// Sends a request and returns the server's answer. Starts the server if it does not run.
     pub(crate) async fn request(
         &self,
         request: ClientRequest,
@@ -216,7 +217,7 @@ impl Upstream {
         connection.request(request, caller).await
     }
 
-    /// Shows something in the status of a server that runs.
+    /// Shows a problem in the status, if the server runs.
     pub(crate) fn report_problem(&self, problem: String) {
         let connection = self.state().connection.clone();
         if let Some(connection) = connection {
@@ -224,7 +225,7 @@ impl Upstream {
         }
     }
 
-    /// The server's own words about itself, when it runs.
+    /// Returns what the server said about itself. Starts the server if it does not run.
     pub(crate) async fn info(&self) -> Result<ServerPeerInfo, UpstreamError> {
         Ok(self.connection().await?.info().clone())
     }
@@ -234,7 +235,7 @@ impl Upstream {
         state.connection.as_ref().map_or(state.era, |connection| connection.era())
     }
 
-    /// An open connection: the one there is, or a new one that all who ask share.
+    /// Returns the open connection, or opens a new one that all who ask meanwhile share.
     pub(crate) async fn connection(&self) -> Result<Arc<Connection>, UpstreamError> {
         let opening = {
             let mut state = self.state();
@@ -264,7 +265,7 @@ impl Upstream {
         UpstreamError::Unavailable { server: self.spec.name.clone(), reason }
     }
 
-    /// Whoever asks a server that just failed gets the reason again, at once.
+    /// Fails with the last reason, at once, while the pause after a failure lasts.
     fn check_pause(&self, state: &ServerState) -> Result<(), UpstreamError> {
         // The person may have logged in meanwhile, and to ask costs nothing.
         if state.login_needed {
@@ -277,8 +278,8 @@ impl Upstream {
         Err(self.unavailable(format!("{reason} (the next attempt is in {seconds} s)")))
     }
 
-    /// Opens a connection in a task of its own: it goes on when those who asked for it do not
-    /// wait any longer.
+    /// Opens a connection in a task of its own, which goes on when the callers that asked for it no
+    /// longer wait.
     fn open(&self) -> (Opening, AbortHandle) {
         let this = self.this.clone();
         let opened = tokio::spawn(async move {
@@ -327,9 +328,9 @@ impl Upstream {
         Ok(Arc::new(connection))
     }
 
-    /// Opens a connection in the generation of the protocol that is known, or else in any: a
-    /// server may be too slow for the probe, answer it with nonsense, or have changed since the
-    /// last time.
+    /// Opens a connection in the known generation of the protocol, and tries the others if the
+    /// handshake fails: a server may be too slow for the probe, answer it with nonsense, or have
+    /// changed since the last time.
     async fn open_in_some_era(&self) -> Result<Connection, OpenError> {
         let known = self.state().era;
         let mut refusal = match Connection::open(&self.spec, known, &self.means).await {
@@ -359,7 +360,7 @@ impl Upstream {
         self.catalog.definition_share(&self.spec.name)
     }
 
-    /// Tells everybody what the server listed.
+    /// Publishes in the catalog what the server listed.
     fn publish(&self, connection: &Connection, listed: ListedTools) {
         let info = connection.info();
         let about = crate::catalog::UpstreamInfo {
@@ -377,7 +378,7 @@ impl Upstream {
         without_place(ALWAYS_APART, publish);
     }
 
-    /// Records what came of an attempt to open a connection.
+    /// Records the outcome of an attempt to open a connection.
     fn settle(
         self: &Arc<Self>,
         opened: Result<Arc<Connection>, OpenError>,
@@ -428,7 +429,8 @@ impl Upstream {
         }
     }
 
-    /// Waits for the end of a connection, and starts the server again.
+    /// Waits for the end of a connection and records why it ended. Starts the server again if it is a
+    /// child process.
     async fn look_after(self: Arc<Self>, connection: Arc<Connection>) {
         let opened = Instant::now();
         connection.closed().await;
@@ -453,9 +455,9 @@ impl Upstream {
                 .map_or(Duration::ZERO, |at| at.saturating_duration_since(Instant::now()))
         };
         connection.note(&format!("is gone: {words}"));
-        // Its last words are in its own log: there may be anything in them that it was ever sent.
+        // What it printed last is left to its own log: it may contain anything that it was ever sent.
         tracing::warn!(server = self.spec.name, reason = exit.status, "an upstream server is gone");
-        // HTTP servers have nothing to be restarted; the next call connects again.
+        // An HTTP server has no process to restart; the next call connects again.
         if !matches!(self.spec.connection, narrows_model::Connection::Stdio(_)) {
             return;
         }
@@ -467,9 +469,9 @@ impl Upstream {
         }
     }
 
-    /// Reads the tools again after the server said that they changed. Changes that come while
-    /// one reading is due are read together, and those of a server that does not stop to tell them
-    /// with ever longer pauses.
+    /// Lists the tools again after the server announced a change. Changes that come while a reading is
+    /// due are read together, and a server that announces them without end is read at ever longer
+    /// intervals.
     pub(crate) async fn refresh_after_change(&self) {
         if self.listing_is_due.swap(true, Ordering::AcqRel) {
             return;
@@ -484,21 +486,22 @@ impl Upstream {
         self.refresh_tools().await;
     }
 
-    /// Reads the tools again for a name that is not among them, if the server runs, may have others by
-    /// now, and was not asked for this a moment ago. Whoever asks meanwhile waits for the same reading.
+    /// Lists the tools again for a name that is not among them, if the server runs, may have others by
+    /// now, and was not asked for this a moment ago. Callers that ask meanwhile wait for the same
+    /// reading.
     pub(crate) async fn refresh(&self) {
         let asked = Instant::now();
         let mut refreshed = self.refreshed.lock().await;
         if refreshed.is_some_and(|begun| begun >= asked) {
             return;
         }
-        // Another reading may be under way.
+        // Wait for a reading that may be under way.
         drop(self.listing.lock().await);
         let Some(connection) = self.state().connection.clone() else { return };
         let begun = Instant::now();
         if connection.have_tools_changed() || self.listing_is_due.load(Ordering::Acquire) {
-            // What the server said is no wrong name, and is read as often as its changes are: here, or
-            // by whoever does it already.
+            // A change that the server announced is not a wrong name: it is read as often as changes
+            // are, here or by the task that does it already.
             self.refresh_after_change().await;
             drop(self.listing.lock().await);
             *refreshed = Some(begun);
@@ -513,7 +516,7 @@ impl Upstream {
         self.refresh_tools().await;
     }
 
-    /// Reads the tools again, if the server runs.
+    /// Lists the tools again, if the server runs.
     async fn refresh_tools(&self) {
         let connection = self.state().connection.clone();
         let Some(connection) = connection else { return };

@@ -7,7 +7,7 @@ use crate::{
     fleet::server::Health,
 };
 
-/// One of the servers.
+/// Returns one of the servers.
 pub(crate) fn upstream(fleet: &Fleet, name: &str) -> Arc<Upstream> {
     Arc::clone(&fleet.servers[name])
 }

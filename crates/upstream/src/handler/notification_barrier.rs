@@ -1,43 +1,43 @@
-//! Whether all that a server said before an answer has been heard.
+//! Holds an answer back until the notifications that the server sent before it were handled.
 //!
-//! rmcp hands each notification to a task of its own. An answer can overtake those, and what the
-//! server said last would find the call gone.
+//! rmcp hands each notification to a task of its own. An answer can overtake those tasks, and the last
+//! notifications would find that the call has ended.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
     time::Duration,
 };
 
-/// How long an answer waits for what was said before it.
+/// How many steps an answer waits for the notifications before it.
 const PATIENCE: u32 = 100;
 const STEP: Duration = Duration::from_millis(1);
 
-/// Log messages and progress of one connection, and whether its tools changed.
+/// Counters of the log messages and progress of one connection, and whether its tools changed.
 #[derive(Debug, Default)]
 pub(crate) struct NotificationBarrier {
     said: AtomicU64,
     heard: AtomicU64,
-    /// The server said that its tools changed, and they were not read since.
+    /// Set when the server announces a change of its tools, until they are read again.
     tools_changed: AtomicBool,
 }
 
 impl NotificationBarrier {
-    /// The transport read one.
+    /// Counts a notification that the transport read.
     pub(crate) fn say(&self) {
         self.said.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// It reached its caller.
+    /// Counts a notification that was handled.
     pub(crate) fn hear(&self) {
         self.heard.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// The server said that its tools changed.
+    /// Notes that the server announced a change of its tools.
     pub(crate) fn change_tools(&self) {
         self.tools_changed.store(true, Ordering::Release);
     }
 
-    /// Its tools are read now.
+    /// Notes that the tools are being read.
     pub(crate) fn read_tools(&self) {
         self.tools_changed.store(false, Ordering::Release);
     }
@@ -56,7 +56,7 @@ impl NotificationBarrier {
             }
             tokio::time::sleep(STEP).await;
         }
-        // Something else took it; the next answer shall not wait for it again.
+        // A notification got lost; the next answer must not wait for it again.
         self.heard.fetch_max(said, Ordering::AcqRel);
     }
 }

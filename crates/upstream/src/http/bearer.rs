@@ -25,7 +25,7 @@ impl Bearer {
         Ok(Self { logins, spec: spec.clone(), url: url.clone(), manager })
     }
 
-    /// The token for a request. None: there is no login, and the server may not want one.
+    /// Returns the token for a request, or `None` if there is no login; the server may not want one.
     pub(crate) async fn token(&self) -> Result<Option<String>, AuthError> {
         let mut manager = self.manager.lock().await;
         match current(&manager).await? {
@@ -39,7 +39,7 @@ impl Bearer {
         }
     }
 
-    /// Another token, after the server refused this one. Of many requests that were refused
+    /// Returns another token, after the server refused this one. Of many requests that were refused
     /// together, the first gets a new token for all.
     pub(crate) async fn renewed(&self, refused: &str) -> Result<Option<String>, AuthError> {
         let mut manager = self.manager.lock().await;

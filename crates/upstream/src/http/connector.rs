@@ -31,7 +31,7 @@ use crate::{
     protocol::ProtocolGeneration,
 };
 
-/// How an HTTP server is reached.
+/// The means to connect to an HTTP server.
 pub(crate) struct HttpConnector<'a> {
     pub(crate) spec: &'a ServerSpec,
     pub(crate) http: &'a HttpSpec,
@@ -106,8 +106,8 @@ impl HttpConnector<'_> {
         handler.serve_with_lifecycle(transport, lifecycle(era)).await
     }
 
-    /// `first_reason` is why the newer transport was refused; it explains more than a second
-    /// refusal would.
+    /// Connects over the older transport. `first_reason` is why the newer one was refused; it explains
+    /// more than a second refusal would.
     async fn connect_sse(
         &self,
         handler: Handler,

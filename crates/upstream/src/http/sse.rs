@@ -62,7 +62,7 @@ pub(crate) struct SseTransport {
     events: Events,
     outbox: Outbox,
     inbox: Inbox,
-    /// The memory of the event that is read.
+    /// The memory of the event that is being read.
     room: SharedRoom,
     /// An event that waits to be parsed: `receive` may be dropped meanwhile.
     event: Option<String>,
@@ -93,7 +93,7 @@ impl SseTransport {
         if !is_events {
             return Err(SseTransportError::NoEvents);
         }
-        // Whose answer it was, nobody knows; the connection ends where its end is not known.
+        // It is unknown whose answer it was; where its end is unknown too, the connection ends.
         let problems = history.clone();
         let left_out = move |excess: Excess| {
             problems.problem(excess.to_string());

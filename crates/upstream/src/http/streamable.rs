@@ -36,10 +36,10 @@ type HttpError = StreamableHttpError<reqwest::Error>;
 const SESSION: &str = "mcp-session-id";
 const EVENT_STREAM: &str = "text/event-stream";
 const JSON: &str = "application/json";
-/// Headers that the protocol needs for itself.
+/// Headers that the protocol sets itself, and the configuration must not.
 const RESERVED: [&str; 3] = ["accept", SESSION, "last-event-id"];
 
-/// A client that keeps tool definitions as they came, and reads no more than it may.
+/// An HTTP client that keeps tool definitions as they came, and reads no more than it may.
 #[derive(Clone, Debug)]
 pub(crate) struct BoundedClient {
     client: reqwest::Client,
@@ -83,8 +83,8 @@ impl BoundedClient {
         }
     }
 
-    /// Sends a message and reads what answers it. The cases are those of rmcp's own client, which
-    /// reads bodies of any size.
+    /// Sends a message and reads the answer. The cases are those of rmcp's own client, which reads
+    /// bodies of any size.
     async fn post(
         &self,
         uri: &str,
@@ -138,8 +138,8 @@ impl BoundedClient {
         }
     }
 
-    /// Opens the stream of what a server says unasked, and of what it says again. The cases are those of
-    /// rmcp's own client, which knows no memory for all servers.
+    /// Opens the stream of what a server sends unasked, or sends again. The cases are those of rmcp's
+    /// own client, which knows no memory for all servers.
     async fn stream(&self, request: RequestBuilder) -> Result<Events, HttpError> {
         let response = request.send().await?;
         let status = response.status();
@@ -196,7 +196,7 @@ impl BoundedClient {
         }
     }
 
-    /// Reads an answer that says that something failed. It may still be one of the protocol.
+    /// Reads an answer with an error status. It may still be a message of the protocol.
     async fn failed(
         &self,
         response: Response,
@@ -245,8 +245,8 @@ impl BoundedClient {
         }
     }
 
-    /// Looks at events before rmcp parses them. Large ones are parsed here, beside the async threads, and
-    /// rmcp is given a short answer in their place if it can be.
+    /// Looks at events before rmcp parses them. Large ones are parsed here, off the async threads, and
+    /// rmcp is given a short answer in their place if possible.
     fn listen(
         &self,
         events: Events,
@@ -280,7 +280,7 @@ impl BoundedClient {
     }
 }
 
-/// Adds what all requests have.
+/// Adds the headers that all requests have.
 fn prepared(
     mut request: RequestBuilder,
     session: Option<&str>,
@@ -306,7 +306,7 @@ fn header(response: &Response, name: &str) -> Option<String> {
     response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
 }
 
-/// Whether the server wants a login, or one with more rights.
+/// Fails if the server wants a login, or one with more rights.
 fn challenged(response: &Response) -> Result<(), HttpError> {
     let Some(challenge) = header(response, WWW_AUTHENTICATE.as_str()) else { return Ok(()) };
     match response.status() {
@@ -322,7 +322,7 @@ fn challenged(response: &Response) -> Result<(), HttpError> {
     }
 }
 
-/// The scope that a challenge names: `scope="read write"` or `scope=read`.
+/// Returns the scope that a challenge names: `scope="read write"` or `scope=read`.
 fn scope_of(challenge: &str) -> Option<String> {
     let start = challenge.to_ascii_lowercase().find("scope=")? + "scope=".len();
     let value = &challenge[start..];
@@ -359,7 +359,7 @@ impl StreamableHttpClient for BoundedClient {
         .await
     }
 
-    /// Our own limit holds for all events.
+    /// Ignores rmcp's maximum size of events: our own limit holds for all of them.
     async fn post_message_with_max_sse_event_size(
         &self,
         uri: Arc<str>,

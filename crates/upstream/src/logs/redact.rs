@@ -3,7 +3,7 @@
 /// Shorter values are too common in ordinary text, and no secrets.
 const MIN_LEN: usize = 6;
 
-/// The values of the environment and the headers that a server was given.
+/// A filter for the secrets of a server: the values of its environment and its headers.
 #[derive(Clone, Default)]
 pub(crate) struct Redactor {
     secrets: Vec<String>,
@@ -28,7 +28,7 @@ impl Redactor {
         Self { secrets, address: None }
     }
 
-    /// Shows this in the place of an address, of which otherwise nothing would be left.
+    /// Shows `shown` in the place of `address`, of which otherwise nothing would be left.
     pub(crate) fn showing(self, address: &str, shown: &str) -> Self {
         Self { address: Some((address.to_owned(), shown.to_owned())), ..self }
     }

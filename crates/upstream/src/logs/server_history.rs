@@ -15,7 +15,7 @@ use crate::logs::{
 const MAX_LINES: usize = 40;
 const MAX_LINE_LEN: usize = 500;
 
-/// Notes about one run of a server. Clones write into the same book.
+/// The latest output and the last problem of one run of a server. Clones share their entries.
 #[derive(Clone, Debug)]
 pub(crate) struct ServerHistory(Arc<HistoryInner>);
 
@@ -28,7 +28,8 @@ struct HistoryInner {
 
 #[derive(Debug, Default)]
 struct RecentEntries {
-    /// What it printed last, on standard error and, where it is no message, on standard output.
+    /// The last lines that it printed, on standard error and, where they are not messages, on standard
+    /// output.
     printed: VecDeque<String>,
     problem: Option<String>,
     noisy_lines: u64,
@@ -74,12 +75,12 @@ impl ServerHistory {
         pages.printed.push_back(line);
     }
 
-    /// Writes into the log what became of the server.
+    /// Writes an event of the server's life into its log.
     pub(crate) fn event(&self, text: &str) {
         self.0.log.write(LogSource::Narrows, &self.clean(text));
     }
 
-    /// Something that the status should show.
+    /// Records a problem, which the server's status shows.
     pub(crate) fn problem(&self, problem: String) {
         let problem = self.clean(&problem);
         self.pages().problem = Some(problem);
@@ -89,7 +90,7 @@ impl ServerHistory {
         self.pages().problem.clone()
     }
 
-    /// The end of what it printed, for a person.
+    /// Returns the last lines that the server printed, for a person.
     pub(crate) fn last_stderr(&self) -> Option<String> {
         let pages = self.pages();
         let words: Vec<&str> = pages.printed.iter().rev().take(5).map(String::as_str).collect();
@@ -97,7 +98,7 @@ impl ServerHistory {
         (!words.is_empty()).then(|| words.join("\n"))
     }
 
-    /// Without secrets, control characters and length.
+    /// Removes secrets and control characters, and cuts what is too long.
     pub(crate) fn clean(&self, text: &str) -> String {
         let text: String = text.chars().filter(|c| !c.is_control() || *c == '\n').collect();
         let text = self.0.redactor.hide(text.trim());

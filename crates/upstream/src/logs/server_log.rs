@@ -1,7 +1,7 @@
-//! What servers printed and what went wrong with them, in a file for each, for a person to read
+//! Logs of what servers printed and what went wrong with them, in a file for each, for a person to read
 //! later. The lines come without the secrets of the configuration: a
-//! [`ServerHistory`](super::server_history::ServerHistory) writes them. What else looks like a secret or personal data is
-//! not written either.
+//! [`ServerHistory`](super::server_history::ServerHistory) writes them. What else looks like a secret
+//! or personal data is not written either.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -16,16 +16,16 @@ use narrows_pii::Scanner;
 use narrows_system::private_file;
 use serde::Serialize;
 
-/// A file is put aside when it has this much, and what was aside goes: a server that prints
+/// A log is rotated when it has this size, and the one before it is deleted: a server that prints
 /// without end would fill the disk.
 const MAX_BYTES: u64 = 512 << 10;
 
-/// So many lines of a server are kept within this time. One that prints all the time would write to
-/// the disk all the time.
+/// How many lines of a server are kept within [`LINES_TIME`]. One that prints all the time would write
+/// to the disk all the time.
 const MAX_LINES: u32 = 2000;
 const LINES_TIME: Duration = Duration::from_secs(10);
 
-/// Who wrote a line.
+/// The writer of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LogSource {
@@ -76,7 +76,7 @@ impl LogLine {
 pub struct ServerLogs(Option<(PathBuf, Arc<Scanner>)>);
 
 impl ServerLogs {
-    /// Keeps logs in a directory, without what the scanner finds.
+    /// Keeps logs in a directory, and hides in them what the scanner finds.
     pub fn new(directory: PathBuf, scanner: Scanner) -> Self {
         Self(Some((directory, Arc::new(scanner))))
     }
@@ -86,7 +86,7 @@ impl ServerLogs {
         Self(None)
     }
 
-    /// The file of a server. Names of servers are names of files.
+    /// Returns the log file of a server. Names of servers are valid names of files.
     pub fn path(&self, server: &str) -> Option<PathBuf> {
         self.0.as_ref().map(|(directory, _)| directory.join(format!("{server}.log")))
     }
@@ -106,7 +106,7 @@ impl ServerLogs {
         Ok(lines)
     }
 
-    /// Follows a server's log from its end on.
+    /// Returns a reader of what is added to a server's log from now on.
     pub fn follow(&self, server: &str) -> LogFollower {
         let path = self.path(server).unwrap_or_default();
         let at = fs::metadata(&path).map_or(0, |found| found.len());
@@ -123,7 +123,7 @@ impl ServerLogs {
     }
 }
 
-/// Reads what is added to a log.
+/// A reader of what is added to a log.
 #[derive(Debug)]
 pub struct LogFollower {
     path: PathBuf,
@@ -141,7 +141,7 @@ impl LogFollower {
         };
         let mut lines = Vec::new();
         if file.metadata()?.len() < self.at {
-            // It was put aside meanwhile; the rest of it comes first.
+            // The log was rotated meanwhile; the rest of the old one comes first.
             if let Ok(mut before) = File::open(aside(&self.path)) {
                 before.seek(io::SeekFrom::Start(self.at))?;
                 lines = read_lines(before)?;
@@ -169,8 +169,8 @@ fn aside(path: &Path) -> PathBuf {
     path.with_extension("log.1")
 }
 
-/// The log of one server, or none. A log that cannot be written is missed by nobody but its
-/// reader: nothing else stops for it.
+/// The log of one server, or none. If it cannot be written only its reader misses it: nothing else
+/// stops for it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ServerLog(Option<Arc<Mutex<Writer>>>);
 
@@ -191,7 +191,7 @@ struct LineBudget {
 }
 
 impl LineBudget {
-    /// Takes one line, if there is one left, and says how many were left out before it.
+    /// Takes one line, if one is left, and returns how many were left out before it.
     fn take(&mut self, now: Instant) -> Option<u64> {
         let mut left_out = 0;
         if now.saturating_duration_since(self.since) >= LINES_TIME {
@@ -236,7 +236,7 @@ impl ServerLog {
 }
 
 impl Writer {
-    /// In one piece, so that lines of several gateways do not mix.
+    /// Writes lines in one piece, so that those of several gateways do not mix.
     fn write(&mut self, lines: &str) -> io::Result<()> {
         let is_full = |file: &File| file.metadata().is_ok_and(|found| found.len() >= MAX_BYTES);
         if self.file.as_ref().is_none_or(is_full) {
@@ -254,7 +254,7 @@ impl Writer {
     }
 }
 
-/// A text with the names of what was found in the place of it.
+/// Replaces what the scanner finds in a text by the name of its kind.
 fn hidden(scanner: &Scanner, text: &str) -> String {
     let (mut shown, mut at) = (String::with_capacity(text.len()), 0);
     for found in scanner.find(text, None) {

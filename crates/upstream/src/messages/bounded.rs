@@ -76,12 +76,13 @@ pub(crate) async fn read_body(
     Ok(body)
 }
 
-/// Returns how much is reserved for so many bytes: what a buffer has that doubles when it is full.
+/// Returns how much to reserve for so many bytes: the capacity of a buffer that doubles when it is
+/// full.
 pub(crate) fn growth(bytes: usize) -> usize {
     bytes.next_power_of_two()
 }
 
-/// Waits for a piece of a message that has to be complete at some time.
+/// Waits for a piece of a message, at most until the message has to be complete.
 pub(crate) async fn in_time<T>(
     next: impl Future<Output = T>,
     deadline: Option<Instant>,
@@ -104,8 +105,8 @@ pub(crate) async fn read_start(response: reqwest::Response, max_bytes: usize) ->
     String::from_utf8_lossy(&body).into_owned()
 }
 
-/// Reads events. `instead` is asked what stands in the place of one that is over a limit; after one
-/// that is too long nothing more comes, for nobody knows where the next begins.
+/// Reads events. `instead` makes what stands in the place of one that is over a limit; after one that
+/// is too long nothing more comes, because nobody knows where the next begins.
 pub(crate) fn events<E: std::error::Error + Send + Sync + 'static>(
     bytes: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
     turns: &Turns,
@@ -175,7 +176,7 @@ impl<E> BoundedReader<E> {
     async fn read(&mut self) -> Result<Option<Result<Bytes, E>>, Excess> {
         let room = Arc::clone(&self.room);
         let mut room = room.lock().await;
-        // Whoever wants more has used all events before.
+        // A reader that asks for more has used all events before.
         if self.size.event <= LARGE_BYTES {
             self.turn = None;
         }
@@ -198,7 +199,7 @@ impl<E> BoundedReader<E> {
     }
 }
 
-/// How long the event is that is being read. An empty line ends it.
+/// The length of the event that is being read. An empty line ends it.
 #[derive(Default)]
 struct EventSize {
     event: usize,
@@ -207,7 +208,7 @@ struct EventSize {
 }
 
 impl EventSize {
-    /// Returns how long the longest event is that has a part in this piece.
+    /// Adds a piece, and returns the length of the longest event that has a part in it.
     fn add(&mut self, piece: &[u8]) -> usize {
         let mut longest = self.event;
         for byte in piece {

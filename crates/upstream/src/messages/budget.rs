@@ -21,7 +21,7 @@ use crate::messages::limits::Excess;
 pub const ANSWER_BYTES: u64 = 256 << 20;
 /// A message of so little memory is free: there are never more of them than calls in flight.
 pub(crate) const FREE_BYTES: usize = 256 << 10;
-/// What a JSON value or key takes in memory while it is parsed, about.
+/// About how much memory a JSON value or key takes while it is parsed.
 const VALUE_BYTES: usize = 128;
 /// How long a message waits for memory.
 const WAITING_TIME: Duration = Duration::from_secs(30);
@@ -64,7 +64,7 @@ pub(crate) struct Reservation {
     bytes: u64,
 }
 
-/// What an answer has of the budget. To be kept until the answer was used.
+/// The memory that an answer holds in the budget. Keep it until the answer was used.
 #[derive(Debug, Default)]
 pub struct Held {
     pub(crate) _reservation: Option<Reservation>,
@@ -76,7 +76,7 @@ impl Default for Budget {
     }
 }
 
-/// Returns how much memory a message takes, with its text, while it is parsed.
+/// Estimates how much memory a message takes while it is parsed, with its text.
 pub(crate) fn memory(bytes: usize, values: usize) -> usize {
     2 * bytes + values * VALUE_BYTES
 }
@@ -123,7 +123,7 @@ impl BudgetState {
             if !self.take(max_bytes, id, more) {
                 return;
             }
-            // Whoever stops waiting takes itself out, so that somebody is there.
+            // A waiter that gives up removes itself, so there is a receiver.
             if let Some(waiter) = self.waiting.pop_front() {
                 let _ = waiter.granted.send(());
             }
@@ -132,12 +132,12 @@ impl BudgetState {
 }
 
 impl Reservation {
-    /// Makes it so large, as soon as there is memory.
+    /// Grows the reservation to so many bytes, as soon as there is memory.
     async fn grow(mut self, bytes: u64) -> Result<Self, Excess> {
         let more = bytes.saturating_sub(self.bytes);
         let waiting = {
             let mut state = self.budget.state();
-            // Who goes beyond the budget does not wait behind others, which wait for it.
+            // A message that goes beyond the budget does not wait behind others, which wait for it.
             let is_first = state.waiting.is_empty() || state.beyond == Some(self.id);
             if more == 0 || is_first && state.take(self.budget.0.max_bytes, self.id, more) {
                 None
@@ -163,7 +163,7 @@ impl Reservation {
         Ok(self)
     }
 
-    /// Gives back so much of it.
+    /// Gives back so many bytes of the reservation.
     pub(crate) fn shrink_by(&mut self, bytes: u64) {
         let less = bytes.min(self.bytes);
         self.bytes -= less;
@@ -182,7 +182,7 @@ impl Drop for Reservation {
     }
 }
 
-/// A reservation that waits; what it was granted too late is given back.
+/// A reservation that waits. If it is granted after nobody waits any more, the memory is given back.
 struct PendingReservation {
     budget: Budget,
     id: u64,
@@ -211,7 +211,8 @@ impl Drop for PendingReservation {
 pub(crate) struct MessageMemory {
     budget: Budget,
     held: Option<Reservation>,
-    /// Goes on where it was left: whoever waits for it may be dropped, and called again.
+    /// Kept between calls of `reserve`, which may be dropped and called again: it goes on where it was
+    /// left.
     growing: Option<BoxFuture<'static, Result<Reservation, Excess>>>,
     deadline: Option<Instant>,
 }
@@ -242,12 +243,12 @@ impl MessageMemory {
         Ok(())
     }
 
-    /// When the message has to be complete.
+    /// Returns when the message has to be complete.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
 
-    /// Ends with the message; returns what it has.
+    /// Ends with the message, and returns the reservation that it holds.
     pub(crate) fn take(&mut self) -> Option<Reservation> {
         self.growing = None;
         self.deadline = None;

@@ -1,5 +1,5 @@
-//! What comes from a server, whatever the wire: looked at, parsed and handed on, within the memory that
-//! there is for all servers.
+//! Parses and hands on what comes from a server, whatever the wire, within the memory for the messages
+//! of all servers.
 
 use std::{
     collections::HashMap,
@@ -20,15 +20,15 @@ use crate::messages::{
     raw::RawTools,
 };
 
-/// Messages of so much are parsed where they are read: to hand them over takes as long.
+/// Messages up to this size are parsed where they are read, because to hand them over takes as long.
 pub(crate) const PARSED_AT_ONCE: usize = 64 << 10;
 
-/// Does work on so much text, beside the async threads if it takes long.
+/// Runs work on a text of so many bytes, off the async threads if it takes long.
 pub(crate) fn parsing<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
     if bytes <= PARSED_AT_ONCE { work() } else { apart(work) }
 }
 
-/// Where the messages of one connection come in.
+/// The incoming side of one connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Inbox {
     pub(crate) raw: RawTools,
@@ -39,13 +39,13 @@ pub(crate) struct Inbox {
 /// An answer that somebody waits for.
 #[derive(Debug, Default)]
 struct PendingAnswer {
-    /// What it has of the budget.
+    /// The memory that it holds in the budget.
     reservation: Option<Reservation>,
     /// The answer, if the protocol library was given another in its place.
     message: Option<ServerJsonRpcMessage>,
 }
 
-/// Whoever waits for an answer. Without it nothing is kept of the answer.
+/// A registered interest in an answer. Without it nothing is kept of the answer.
 #[derive(Debug)]
 pub(crate) struct Awaited {
     inbox: Inbox,
@@ -61,7 +61,7 @@ impl Inbox {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From now on somebody waits for the answer to this request.
+    /// Registers that somebody waits for the answer to this request, until the result is dropped.
     pub(crate) fn expect(&self, id: RequestId) -> Awaited {
         self.answers().insert(id.clone(), PendingAnswer::default());
         Awaited { inbox: self.clone(), id }
@@ -88,7 +88,8 @@ impl Inbox {
         Ok(parsed)
     }
 
-    /// Keeps the memory of an answer for as long as somebody uses it. Its text is gone.
+    /// Keeps the memory of an answer reserved for as long as somebody uses it, less that of its text,
+    /// which is gone.
     pub(crate) fn hold(
         &self,
         message: &ServerJsonRpcMessage,
@@ -104,9 +105,9 @@ impl Inbox {
         }
     }
 
-    /// Takes an answer that was parsed, and returns the text of a short one to hand to the protocol
-    /// library in its place, which would parse the answer on the thread of all others. Those that it
-    /// looks at itself it has to be given.
+    /// Keeps a parsed answer, and returns the text of a short one to hand to rmcp in its place, which
+    /// would parse the answer on the thread that all share. Returns `None` for answers that rmcp looks
+    /// at itself, and must be given.
     pub(crate) fn put_by(&self, message: ServerJsonRpcMessage) -> Option<String> {
         let JsonRpcMessage::Response(response) = &message else { return None };
         if matches!(
@@ -123,7 +124,7 @@ impl Inbox {
         Some(instead)
     }
 
-    /// Returns the answer that this one stands for.
+    /// Returns the kept answer that this one stands for, if there is one.
     fn take_back(&self, instead: ServerJsonRpcMessage) -> ServerJsonRpcMessage {
         let whole = answered(&instead).and_then(|id| self.answers().get_mut(id)?.message.take());
         whole.unwrap_or(instead)
@@ -139,7 +140,7 @@ fn answered(message: &ServerJsonRpcMessage) -> Option<&RequestId> {
 }
 
 impl Awaited {
-    /// Returns what the answer that came has of the budget.
+    /// Takes the memory that the answer holds in the budget.
     pub(crate) fn held(&self) -> Held {
         let mut answers = self.inbox.answers();
         let waiting = answers.get_mut(&self.id);
@@ -154,7 +155,7 @@ impl Drop for Awaited {
     }
 }
 
-/// A transport of the protocol library, with the answers that were put by.
+/// A transport for rmcp that puts kept answers back in the place of those that stand for them.
 pub(crate) struct Unpacking<T> {
     inner: T,
     inbox: Inbox,

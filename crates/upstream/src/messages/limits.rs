@@ -43,7 +43,7 @@ pub(crate) enum Excess {
     Slow,
 }
 
-/// Checks what a message consists of, before it is parsed. Returns the number of its values and keys.
+/// Checks how large a message is before it is parsed, and returns the number of its values and keys.
 pub(crate) fn check_message(text: &[u8]) -> Result<usize, Excess> {
     if text.len() > MAX_MESSAGE_BYTES {
         return Err(Excess::Bytes);
@@ -53,7 +53,7 @@ pub(crate) fn check_message(text: &[u8]) -> Result<usize, Excess> {
 }
 
 impl Excess {
-    /// An answer in the place of one that is not read.
+    /// Returns an error answer in the place of a message that is not read.
     pub(crate) fn answer(self, id: RequestId) -> ServerJsonRpcMessage {
         ServerJsonRpcMessage::error(ErrorData::internal_error(self.to_string(), None), Some(id))
     }

@@ -1,4 +1,5 @@
-//! What servers send, whatever the wire: how much it may be, where it is parsed, which memory it takes.
+//! Messages from servers, whatever the wire: how large they may be, where they are parsed, which memory
+//! they take.
 //!
 //! | file | subject |
 //! |---|---|

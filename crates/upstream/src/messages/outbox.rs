@@ -11,9 +11,9 @@ use std::sync::{
 use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// So many answers wait for a server to take them. Further ones are left out.
+/// How many answers may wait for a server to take them. Further ones are left out.
 const MAX_WAITING: usize = 1_000;
-/// So many of them are sent at once over HTTP.
+/// How many of them are sent at once over HTTP.
 const MAX_CONNECTIONS: usize = 16;
 
 /// The answers that wait for one server.
@@ -36,8 +36,8 @@ pub(crate) struct Sending {
 }
 
 impl Outbox {
-    /// Makes room for a message, until what is returned is dropped. None if it is an answer, and too
-    /// many wait already. What we ask is for others to bound.
+    /// Makes room for a message until the result is dropped. Returns `None` for an answer if too many
+    /// wait already. Our own requests are bounded elsewhere.
     pub(crate) fn enter(&self, message: &ClientJsonRpcMessage) -> Option<Sending> {
         let is_answer = matches!(message, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_));
         if !is_answer {

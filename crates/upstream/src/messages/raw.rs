@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
-/// Listens on a transport for the answer to `tools/list`, while one is awaited: what a server sends
-/// unasked is not kept.
+/// A tap on the transport that keeps the answer to `tools/list` while one is awaited: what a server
+/// sends unasked is not kept.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RawTools(Arc<Mutex<PageState>>);
 
@@ -30,12 +30,12 @@ impl RawTools {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From now on a page is awaited.
+    /// Begins to wait for a page.
     pub(crate) fn expect(&self) {
         *self.state() = PageState { is_awaited: true, page: None };
     }
 
-    /// Looks at a message as it came.
+    /// Looks at a message as it came, and keeps its tools if a page is awaited.
     pub(crate) fn see(&self, message: &[u8]) {
         // Most messages are no tool lists, and parsing them twice would cost.
         if !self.state().is_awaited || !contains(message, b"\"tools\"") {

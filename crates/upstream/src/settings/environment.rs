@@ -1,4 +1,4 @@
-//! What a server that is started gets of the gateway's environment.
+//! The part of the gateway's environment that a server process inherits.
 //!
 //! The environment of the gateway has the vault's key and the credentials of all servers in it, and
 //! a server is code of somebody else. So each is given what every program needs, as the official
@@ -57,11 +57,11 @@ const MIN_NAME_LEN: usize = 4;
 #[derive(Default)]
 pub(crate) struct Inherited {
     pub(crate) variables: Vec<(OsString, OsString)>,
-    /// Values of variables that were named for it: whoever names one has a reason.
+    /// The values of the variables that only its entry lets it have: whoever names one has a reason.
     pub(crate) secrets: Vec<String>,
-    /// Names of variables that are there and that it is not given.
+    /// Names of existing variables that it is not given.
     withheld: Vec<String>,
-    /// A proxy that it is not given for the password in its address.
+    /// A variable of a proxy that it is not given because of the password in its address.
     withheld_proxy: Option<String>,
 }
 
@@ -74,7 +74,7 @@ impl Inherited {
         let mut inherited = Self::default();
         for (name, value) in environment {
             let Some(text) = name.to_str() else { continue };
-            // A function of a shell, which is code and no value.
+            // An exported function of a shell is code, not a value.
             let is_function = value.as_encoded_bytes().starts_with(b"()");
             let is_proxy = PROXIES.iter().any(|proxy| proxy.eq_ignore_ascii_case(text));
             let has_password = is_proxy && value.as_encoded_bytes().contains(&b'@');
@@ -96,8 +96,8 @@ impl Inherited {
         inherited
     }
 
-    /// Returns what to do about a variable that a server may have ended for: one that its last
-    /// words name, and that is there and not given to it.
+    /// Returns advice about a variable whose lack may have ended a server: one that its last words
+    /// name, and that exists and was not given to it, or else a proxy with a password.
     pub(crate) fn hint(&self, server: &str, last_words: &str) -> Option<String> {
         let mut words = last_words
             .split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
@@ -116,7 +116,7 @@ impl Inherited {
     }
 }
 
-/// Whether a name is meant: names of variables are the same in any case on Windows only.
+/// Tells whether a pattern covers a name. The case of names does not matter on Windows only.
 fn matches(pattern: &str, name: &str) -> bool {
     let same = |one: &str, other: &str| match cfg!(windows) {
         true => one.eq_ignore_ascii_case(other),

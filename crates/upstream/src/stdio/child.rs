@@ -26,11 +26,11 @@ const LAST_WORDS_TIME: Duration = Duration::from_secs(2);
 /// A line on standard error is read in pieces of this size.
 const STDERR_PIECE: u64 = 4 << 10;
 
-/// What is started. All is expanded.
+/// The command that starts a server, with all variables filled in.
 pub(crate) struct CommandLine<'a> {
     pub(crate) program: &'a str,
     pub(crate) args: &'a [String],
-    /// What it is given of our own environment; the rest is ours alone.
+    /// The part of our own environment that it is given; the rest is ours alone.
     pub(crate) inherited: &'a [(OsString, OsString)],
     pub(crate) env: &'a [(String, String)],
     pub(crate) cwd: Option<&'a Path>,
@@ -47,11 +47,11 @@ pub(crate) enum SpawnError {
     Io(String, #[source] std::io::Error),
 }
 
-/// What became of a server that left by itself.
+/// How a server ended that left by itself.
 pub(crate) struct ExitReason {
     /// How it ended.
     pub(crate) status: String,
-    /// The same with what it printed last, in which there may be anything that it was ever sent.
+    /// The status with what it printed last, which may contain anything that it was ever sent.
     pub(crate) words: String,
 }
 
@@ -73,12 +73,12 @@ pub(crate) struct Pipes {
     pub(crate) reading: Arc<DropGuard>,
 }
 
-/// Ends when all that a child printed was read.
+/// A handle to wait until all that a child printed was read.
 #[derive(Clone, Debug)]
 pub(crate) struct OutputEnd(CancellationToken);
 
 impl OutputEnd {
-    /// Waits a moment for the last words of a child that is gone.
+    /// Waits a moment until all that an exited child printed was read.
     pub(crate) async fn ended(&self) {
         let _ = tokio::time::timeout(LAST_WORDS_TIME, self.0.cancelled()).await;
     }
@@ -146,12 +146,12 @@ impl Child {
         self.process.id()
     }
 
-    /// Whether the process itself has ended, whatever became of those that it started.
+    /// Tells whether the process itself has ended, whatever became of those that it started.
     pub(crate) fn has_exited(&mut self) -> bool {
         matches!(self.process.inner_mut().try_wait(), Ok(Some(_)))
     }
 
-    /// To wait for the last words of the child.
+    /// Returns a handle to wait for the last output of the child.
     pub(crate) fn printed(&self) -> OutputEnd {
         self.printed.clone()
     }
@@ -171,7 +171,7 @@ impl Child {
         let _ = tokio::time::timeout(LEAVING_TIME, self.process.wait()).await;
     }
 
-    /// Says what became of a child that left by itself.
+    /// Waits for the exit of a child that left by itself, and says how it ended.
     pub(crate) async fn wait_for_exit(&mut self) -> ExitReason {
         let status = tokio::time::timeout(Duration::from_millis(500), self.process.wait()).await;
         let status = match status {
@@ -213,7 +213,8 @@ impl std::fmt::Debug for Child {
 #[cfg(unix)]
 const SIGTERM: i32 = 15;
 
-/// On Windows `npx` and its like are scripts with an extension that only a shell adds.
+/// Finds the file of a command. On Windows `npx` and its like are scripts with an extension that only a
+/// shell adds.
 #[cfg(windows)]
 fn program(name: &str) -> std::path::PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -228,7 +229,7 @@ fn program(name: &str) -> &str {
     name
 }
 
-/// The kernel kills the child when the thread dies that started it, which lasts as long as we do
+/// Makes the kernel kill the child when the thread that started it dies, which lasts as long as we do
 /// ([`child_starter`]), however we die. What the child started itself is left to the [`ChildReaper`].
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]

@@ -12,7 +12,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// Our side of the pipe.
+/// A handle to the process that ends the groups: our side of the pipe.
 #[derive(Clone, Debug, Default)]
 pub struct ChildReaper(Option<Arc<Mutex<ReaperState>>>);
 
@@ -26,8 +26,8 @@ struct ReaperState {
 }
 
 impl ChildReaper {
-    /// A guard that is started as `program args…` when it is first needed, and there calls
-    /// [`ChildReaper::stand`].
+    /// Returns a guard whose process is started as `program args…` when it is first needed. That
+    /// program must call [`ChildReaper::stand`].
     pub fn new(program: PathBuf, args: Vec<String>) -> Self {
         if !cfg!(unix) {
             return Self(None); // Windows has job objects for this.
@@ -40,7 +40,8 @@ impl ChildReaper {
         }))))
     }
 
-    /// Nothing but the parent-death signal: for tests and benchmarks inside one process.
+    /// Returns a guard without a process, so that there is only the parent-death signal: for tests and
+    /// benchmarks inside one process.
     pub fn none() -> Self {
         Self(None)
     }
@@ -60,13 +61,14 @@ impl ChildReaper {
         if state.process.is_some() && state.tell(line).is_ok() {
             return;
         }
-        // It is not there yet, or somebody killed it: a new one learns all groups.
+        // The process is not there yet, or somebody killed it: a new one learns all groups.
         if let Err(error) = state.restart() {
             tracing::warn!(%error, "the guard of the child processes does not start");
         }
     }
 
-    /// What the second process does: listens until the pipe closes.
+    /// Listens until the pipe closes, and kills the groups that are left. This is all that the second
+    /// process does.
     pub fn stand(input: impl BufRead) {
         let mut groups = HashSet::new();
         for line in input.lines() {
@@ -122,7 +124,7 @@ fn start(program: &PathBuf, args: &[String]) -> std::io::Result<std::process::Ch
     command.spawn()
 }
 
-/// Kills a group of processes. One that is gone is no error.
+/// Kills a group of processes. A group that is gone is not an error.
 #[cfg(unix)]
 pub(crate) fn kill_group(group: u32) {
     use rustix::process::{Pid, Signal, kill_process_group};

@@ -17,7 +17,7 @@ use tokio::runtime::Handle;
 
 type Start = Box<dyn FnOnce() + Send>;
 
-/// None where no thread can be had.
+/// The channel to the thread, or `None` where no thread can be had.
 static STARTER: LazyLock<Option<Sender<Start>>> = LazyLock::new(|| {
     let (starter, starts) = mpsc::channel::<Start>();
     let start_all = move || starts.into_iter().for_each(|start| start());

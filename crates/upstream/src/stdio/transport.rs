@@ -40,35 +40,35 @@ pub(crate) mod fuzz;
 
 /// The longest line that is read.
 const MAX_LINE_LEN: usize = MAX_MESSAGE_BYTES;
-/// So much of both ends of a line that is too long is kept, to find out what it answers.
+/// How much of both ends of a line that is too long is kept, to find out what it answers.
 const LINE_ENDS: usize = 256;
 /// How much a child may have printed that nobody has read when it is gone, and how long that may
 /// take to arrive: whatever it started may go on printing.
 const MAX_UNREAD: u64 = 64 << 10;
 const UNREAD_TIME: Duration = Duration::from_secs(1);
-/// So much of a line that is no message is kept.
+/// How much of a line is kept that is not a message.
 const NOISE_BYTES: usize = 200;
 
 /// Messages to and from a child process.
 pub(crate) struct StdioTransport {
     stdin: Arc<tokio::sync::Mutex<Option<ChildStdin>>>,
-    /// There until this is dropped.
+    /// Taken when this is dropped.
     stdout: Option<BufReader<ChildStdout>>,
-    /// What was read of a line so far: `receive` may be dropped in the middle of one.
+    /// The part of a line that was read so far: `receive` may be dropped in the middle of one.
     line: StdioLine,
     /// A line that is complete and waits for memory to be parsed in.
     whole: Option<StdioLine>,
-    /// The memory of either.
+    /// The memory of `line` and `whole`.
     room: MessageMemory,
     probe: Arc<Mutex<Probe>>,
-    /// A child of the older protocol may ignore `server/discover` instead of refusing it. After so
-    /// long it counts as refused, and `initialize` is tried.
+    /// How long the probe may take. A child of the older protocol may ignore `server/discover` instead
+    /// of refusing it. Then it counts as refused, and `initialize` is tried.
     probe_patience: Duration,
     inbox: Inbox,
     history: ServerHistory,
     notices: Arc<NotificationBarrier>,
     outbox: Outbox,
-    /// A message could not be sent: whoever still holds the other end does not read.
+    /// Cancelled when a message could not be sent: whoever still holds the other end does not read.
     broken: CancellationToken,
     /// Held until all that the child printed was read.
     reading: Arc<DropGuard>,
@@ -76,7 +76,7 @@ pub(crate) struct StdioTransport {
     _alive: Arc<DropGuard>,
 }
 
-/// Where the handshake stands.
+/// The state of the probe for the newer protocol.
 #[derive(Debug, Default)]
 enum Probe {
     #[default]
@@ -90,7 +90,7 @@ enum Probe {
 #[derive(Debug, Default)]
 struct StdioLine {
     text: Vec<u8>,
-    /// What came after the longest line that is read.
+    /// How many bytes came after the longest line that is read.
     skipped: usize,
     tail: Vec<u8>,
     /// Why it is not read.
@@ -124,7 +124,7 @@ impl StdioTransport {
         }
     }
 
-    /// The next whole line, or none at the end. Safe to drop and to call again.
+    /// Reads the next whole line; returns `None` at the end. Safe to drop and to call again.
     async fn next_line(&mut self) -> std::io::Result<Option<StdioLine>> {
         loop {
             let Some(stdout) = &mut self.stdout else { return Ok(None) };
@@ -156,7 +156,7 @@ impl StdioTransport {
         }
     }
 
-    /// A line as a message, if it is one that anybody waits for.
+    /// Turns a line into a message, if it is one that anybody waits for.
     fn message(&self, line: &StdioLine) -> Option<ServerJsonRpcMessage> {
         if let Some(excess) = line.excess {
             self.history.problem(excess.to_string());
@@ -192,7 +192,7 @@ impl StdioTransport {
                     match &notification.notification {
                         ServerNotification::LoggingMessageNotification(_)
                         | ServerNotification::ProgressNotification(_) => self.notices.say(),
-                        // Here, for an answer can overtake the task that is told of it.
+                        // Noted here, because an answer can overtake the task that is told of it.
                         ServerNotification::ToolListChangedNotification(_) => {
                             self.notices.change_tools();
                         }
@@ -231,7 +231,7 @@ impl StdioTransport {
         message
     }
 
-    /// Whether this answers the probe that was given up.
+    /// Tells whether this answers the probe that was given up.
     fn is_late(&self, message: &ServerJsonRpcMessage) -> bool {
         let mut probe = self.probe.lock().unwrap_or_else(PoisonError::into_inner);
         let answered = match message {
@@ -249,7 +249,7 @@ impl StdioTransport {
         }
     }
 
-    /// When the probe counts as refused.
+    /// Returns when the probe counts as refused.
     fn patience(&self) -> Option<Instant> {
         match &*self.probe.lock().unwrap_or_else(PoisonError::into_inner) {
             Probe::Asked(_, since) => Some(*since + self.probe_patience),
@@ -267,17 +267,17 @@ impl StdioTransport {
 }
 
 impl StdioLine {
-    /// The most that is kept of its beginning.
+    /// Returns how much of its beginning is kept.
     fn longest(&self) -> usize {
         if self.excess.is_some() { LINE_ENDS } else { MAX_LINE_LEN }
     }
 
-    /// Returns how long what is kept will be with another piece.
+    /// Returns how long the kept beginning will be with another piece.
     fn kept_with(&self, piece: &[u8]) -> usize {
         (self.text.len() + piece.len()).min(self.longest())
     }
 
-    /// Keeps no more than is needed to find out what it answers.
+    /// Gives the line up, and keeps no more than is needed to find out what it answers.
     fn give_up(&mut self, excess: Excess) {
         self.excess.get_or_insert(excess);
         let text = std::mem::take(&mut self.text);
@@ -287,7 +287,7 @@ impl StdioLine {
         }
     }
 
-    /// Looks at a line that is complete; returns what it takes in memory to be parsed.
+    /// Checks a complete line, and returns how much memory it takes to be parsed.
     fn check(&mut self) -> usize {
         if self.skipped > 0 {
             return 0;
@@ -315,7 +315,7 @@ impl StdioLine {
         self.tail.drain(..over);
     }
 
-    /// The id of the message, which stands at one of its ends in all implementations known.
+    /// Finds the id of the message, which stands at one of its ends in all implementations known.
     fn id(&self) -> Option<RequestId> {
         let head = &self.text[..self.text.len().min(LINE_ENDS)];
         let tail = if self.skipped > 0 {
@@ -333,8 +333,8 @@ impl StdioLine {
     }
 }
 
-/// What a child printed before it left explains why, and a message that could not be sent may have
-/// ended the connection before all of it was read.
+/// Reads in the background what is left of the output: what a child printed before it left explains
+/// why, and a message that could not be sent may have ended the connection before all of it was read.
 impl Drop for StdioTransport {
     fn drop(&mut self) {
         let runtime = tokio::runtime::Handle::try_current();
@@ -357,7 +357,7 @@ fn start_of(line: &[u8]) -> String {
     String::from_utf8_lossy(&line[..line.len().min(NOISE_BYTES)]).into_owned()
 }
 
-/// Without a time, for ever.
+/// Sleeps until a time, or for ever if there is none.
 async fn sleep_until(time: Option<Instant>) {
     match time {
         Some(time) => tokio::time::sleep_until(time).await,
@@ -433,7 +433,7 @@ impl Transport<RoleClient> for StdioTransport {
         }
     }
 
-    /// Closing its standard input asks the child to leave.
+    /// Closes standard input, which asks the child to leave.
     async fn close(&mut self) -> Result<(), Self::Error> {
         self.stdin.lock().await.take();
         Ok(())

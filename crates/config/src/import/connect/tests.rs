@@ -1,4 +1,4 @@
-//! Homes of people with and without clients.
+//! Connects Narrows in homes with and without clients.
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -6,7 +6,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::places::Os;
 
-/// What each client has for Narrows, at the place where Linux has its file.
+/// Returns each client's entry for Narrows, and the place of its file on Linux.
 fn places() -> [(ClientApp, &'static str, &'static [&'static str], Value); 10] {
     let plain = json!({"command": "/opt/narrows", "args": ["serve", "--stdio"]});
     let with = |key: &str, value: &str| {
@@ -82,7 +82,7 @@ impl World {
     }
 }
 
-/// What a file of a client says.
+/// Parses a file of a client.
 fn plain(client: ClientApp, text: &str) -> Value {
     Format::of(client).parse(text).unwrap().plain()
 }
@@ -134,7 +134,7 @@ fn what_else_is_in_a_file_stays_with_its_comments() {
         for line in text.lines().map(|line| line.trim_end_matches(['{', '}'])) {
             assert!(after.contains(line), "{line} is not in {after}");
         }
-        // The client has written its file again meanwhile.
+        // The client rewrites its file in the meantime.
         let more = after.replace("mine", "still mine");
         fs::write(world.path(path), &more).unwrap();
         assert_eq!(world.disconnect(client).outcome, ConnectOutcome::Disconnected);
@@ -190,7 +190,7 @@ fn what_cannot_be_changed_safely_is_left_as_it_is() {
         assert!(error.contains(reason), "{text}: {error}");
         assert_eq!((world.text(".cursor/mcp.json").as_str(), world.files_in(".cursor")), (text, 1));
     }
-    // Somebody else's has the name.
+    // Another server has the name already.
     let text = r#"{"mcpServers": {"narrows": {"command": "other"}}}"#;
     let world = World::new(&[(".cursor/mcp.json", text)]);
     assert_eq!(world.connect(ClientApp::Cursor).outcome, ConnectOutcome::Connected);
@@ -204,7 +204,7 @@ fn of_several_files_the_one_that_is_used_is_taken() {
     let world = World::new(&[(".config/opencode/opencode.jsonc", "{ /* mine */ }")]);
     let report = world.connect(ClientApp::Opencode);
     assert_eq!(report.path, world.path(".config/opencode/opencode.jsonc"));
-    // An older VS Code has servers among its settings, where a newer one does not look.
+    // An older VS Code has servers in its settings, where a newer one does not look.
     let world = World::new(&[(".config/Code/User/settings.json", "{}")]);
     let report = world.connect(ClientApp::VsCode);
     assert_eq!(report.path, world.path(".config/Code/User/mcp.json"));

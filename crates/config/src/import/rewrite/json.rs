@@ -1,4 +1,4 @@
-//! JSON with its comments and its formatting.
+//! Edits JSON, and keeps comments and formatting.
 
 use jsonc_parser::cst::{CstInputValue, CstRootNode};
 use serde_json::Value;

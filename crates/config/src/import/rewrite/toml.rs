@@ -1,4 +1,4 @@
-//! TOML with its comments and its formatting.
+//! Edits TOML, and keeps comments and formatting.
 
 use serde_json::Value;
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table};

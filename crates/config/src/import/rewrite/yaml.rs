@@ -1,7 +1,7 @@
-//! YAML line by line: an entry of a block mapping is the line of its key and all deeper ones.
+//! Edits YAML line by line: an entry of a block mapping is the line of its key and all deeper ones.
 //!
-//! goose itself writes nothing but blocks. Where something else stands, the check after the change
-//! finds that the text does not say what was meant, and the file stays as it is.
+//! goose itself writes only blocks. With any other style, the check after the change finds that the
+//! text does not have the intended meaning, and the file stays as it is.
 
 use std::{collections::BTreeSet, ops::Range};
 
@@ -22,7 +22,7 @@ pub(super) fn change(change: &Change, text: &str) -> Option<String> {
     if let Some(insertion) = &change.insertion {
         let first = root.at_path(&insertion.container).and_then(|inside| inside.fields()?.first());
         let Some(first) = first else { return in_new_table(insertion, &root, &lines, ending) };
-        // In the place of the first that goes, or before all others.
+        // At the place of the first entry that is removed, or before all others.
         let place = removed.first().copied().unwrap_or(first.at.line - 1);
         inserted = Some((place, block(insertion, first.at.column - 1, ending)?));
     }
@@ -44,7 +44,7 @@ pub(super) fn change(change: &Change, text: &str) -> Option<String> {
     }
 }
 
-/// A table whose last entry went is written as one that is empty, not as one that is missing.
+/// Writes a table that lost its last entry as an empty one, because a key without a value is null.
 fn with_empty_tables(change: &Change, text: &str, ending: &str) -> Option<String> {
     let root = yaml::parse(text).ok()?;
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
@@ -60,7 +60,7 @@ fn with_empty_tables(change: &Change, text: &str, ending: &str) -> Option<String
     Some(lines.concat())
 }
 
-/// Puts an entry into a table of the document that has none, or is not there.
+/// Inserts an entry into a table that is empty or missing.
 fn in_new_table(
     insertion: &Insertion,
     root: &Node,
@@ -71,7 +71,7 @@ fn in_new_table(
     let table = format!("{key}:{ending}{}", block(insertion, 2, ending)?);
     let there = root.fields()?.iter().find(|field| field.name == *key);
     Some(match there {
-        // Its line says that it is empty.
+        // The line of the empty table is replaced.
         Some(field) => {
             let place = field.at.line - 1;
             let before = lines.get(..place)?.concat();
@@ -87,7 +87,7 @@ fn in_new_table(
     })
 }
 
-/// The lines of an entry, counted from zero.
+/// Returns the lines of an entry, counted from zero.
 fn entry_lines(root: &Node, lines: &[&str], path: &[String]) -> Option<Range<usize>> {
     let (name, above) = path.split_last()?;
     let field = root.at_path(above)?.fields()?.iter().find(|field| field.name == *name)?;
@@ -99,14 +99,14 @@ fn entry_lines(root: &Node, lines: &[&str], path: &[String]) -> Option<Range<usi
     let rest = lines.get(start + 1..)?;
     let is_next = |line: &&str| depth(line).is_some_and(|depth| depth <= indent);
     let mut end = start + 1 + rest.iter().position(is_next).unwrap_or(rest.len());
-    // Blank lines and comments before the next entry are not of this one.
+    // Blank lines and comments before the next entry belong to that one.
     while end > start + 1 && is_aside(lines[end - 1], indent) {
         end -= 1;
     }
     Some(start..end)
 }
 
-/// How far a line is indented; nothing for blank lines and comments.
+/// Returns the indentation of a line; none for blank lines and comments.
 fn depth(line: &str) -> Option<usize> {
     let text = line.trim_start_matches(' ');
     let content = text.trim_end();
@@ -118,7 +118,7 @@ fn is_aside(line: &str, indent: usize) -> bool {
     text.trim().is_empty() || (text.starts_with('#') && line.len() - text.len() <= indent)
 }
 
-/// An entry as a block. Its values are written as JSON, which is YAML.
+/// Writes an entry as a block. Its values are JSON, which is valid YAML.
 fn block(insertion: &Insertion, indent: usize, ending: &str) -> Option<String> {
     let fields = insertion.entry.as_object()?.iter();
     let fields = fields.map(|(name, value): (&String, &Value)| {

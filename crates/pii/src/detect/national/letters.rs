@@ -5,8 +5,8 @@ use std::ops::Range;
 use super::is_china;
 use crate::{context::Around, lexicon::Cues};
 
-/// The id that the word from `start` to `end` is, or begins. Some are told by their shape and check
-/// letter; for the others the words around them are asked for.
+/// Returns the id that the word from `start` to `end` is, or begins. Some are told by their shape and
+/// check letter; for the others the words around them are asked for.
 pub(in crate::detect) fn at(
     bytes: &[u8],
     start: usize,
@@ -35,19 +35,20 @@ fn spanish_letter(number: u64) -> u8 {
     b"TRWAGMYFPDXBNJZSQVHLCKE"[(number % 23) as usize]
 }
 
-/// Spain: eight digits and a letter.
+/// Checks an id of Spain: eight digits and a letter.
 fn is_dni(word: &[u8]) -> bool {
     digits(&word[..8]).is_some_and(|number| spanish_letter(number) == word[8].to_ascii_uppercase())
 }
 
-/// Spain, for foreigners: `X`, `Y` or `Z` in place of the first digit.
+/// Checks an id of Spain for foreigners: `X`, `Y` or `Z` in place of the first digit.
 fn is_nie(word: &[u8]) -> bool {
     let Some(first) = b"XYZ".iter().position(|b| *b == word[0]) else { return false };
     digits(&word[1..8])
         .is_some_and(|number| spanish_letter(first as u64 * 10_000_000 + number) == word[8])
 }
 
-/// United Kingdom: the national insurance number has no check, but few letters begin it.
+/// Checks a number of the United Kingdom: the national insurance number has no check, but few letters
+/// begin it.
 fn is_nino(word: &[u8]) -> bool {
     let upper = word.to_ascii_uppercase();
     let head = upper[..2].iter().all(|b| b.is_ascii_alphabetic() && !b"DFIQUV".contains(b))
@@ -55,7 +56,7 @@ fn is_nino(word: &[u8]) -> bool {
     head && digits(&upper[2..8]).is_some() && (b'A'..=b'D').contains(&upper[8])
 }
 
-/// The same with spaces: `AB 12 34 56 C`. The end of it.
+/// Returns the end of a national insurance number with spaces: `AB 12 34 56 C`.
 fn spaced_nino(bytes: &[u8], start: usize) -> Option<usize> {
     let spaced = bytes.get(start..start + 13)?;
     let gaps = [2, 5, 8, 11];
@@ -68,7 +69,7 @@ fn spaced_nino(bytes: &[u8], start: usize) -> Option<usize> {
     (gaps.iter().all(|place| spaced[*place] == b' ') && is_nino(&packed)).then_some(start + 13)
 }
 
-/// Singapore.
+/// Checks an id of Singapore.
 fn is_nric(word: &[u8]) -> bool {
     let offset = match word[0] {
         b'S' | b'F' => 0,
@@ -85,7 +86,7 @@ fn is_nric(word: &[u8]) -> bool {
     letters[((sum + offset) % 11) as usize] == word[8]
 }
 
-/// Italy: sixteen letters and digits, the last of them a check.
+/// Checks an id of Italy: sixteen letters and digits, the last of them a check.
 fn is_codice_fiscale(word: &[u8]) -> bool {
     const ODD: [u32; 26] = [
         1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24,
@@ -112,13 +113,13 @@ fn is_codice_fiscale(word: &[u8]) -> bool {
     sum % 26 == u32::from(upper[15] - b'A')
 }
 
-/// China, where the check is `X`.
+/// Checks an id of China where the check is `X`.
 fn is_chinese(word: &[u8]) -> bool {
     let digits: Vec<u8> = word[..17].iter().map(|b| b.wrapping_sub(b'0')).collect();
     digits.iter().all(|digit| *digit < 10) && b"xX".contains(&word[17]) && is_china(&digits, 10)
 }
 
-/// Mexico.
+/// Checks an id of Mexico.
 fn is_curp(word: &[u8]) -> bool {
     let upper = word.to_ascii_uppercase();
     let shaped = upper.iter().enumerate().all(|(place, b)| match place {
@@ -140,7 +141,7 @@ fn is_curp(word: &[u8]) -> bool {
     (10 - sum % 10) % 10 == u32::from(upper[17] - b'0')
 }
 
-/// Finland: `131052-308T`, or with a letter for the century.
+/// Returns an id of Finland: `131052-308T`, or with a letter for the century.
 pub(in crate::detect) fn finland(bytes: &[u8], start: usize) -> Option<Range<usize>> {
     let id = bytes.get(start..start + 11)?;
     if !b"+-ABCDEFUVWXY".contains(&id[6]) {

@@ -1,4 +1,4 @@
-//! What the keys of well-known services look like: a beginning, and so many characters after it.
+//! The keys of well-known services: how each begins, and how many characters follow.
 
 /// The characters that a key is made of, after its beginning.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -9,7 +9,7 @@ pub(crate) enum Body {
     Alphanumeric,
     /// Letters, digits, `_` and `-`.
     Word,
-    /// Those and `.`, `=`, `+`, `/`, `~`.
+    /// Letters, digits, `_`, `-`, `.`, `=`, `+`, `/` and `~`.
     Any,
 }
 
@@ -31,7 +31,7 @@ impl Body {
 pub(crate) struct Secret {
     pub(crate) prefix: &'static str,
     pub(crate) body: Body,
-    /// At least so many characters after the beginning.
+    /// The fewest characters after the beginning.
     pub(crate) min: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Collects what is asked of a program as a whole, before anything is said about its parts.
+//! Collects the facts about a whole program that are needed before its parts can be judged.
 
 use std::collections::HashSet;
 
@@ -14,20 +14,21 @@ use crate::{
     syntax::{Comprehended, last_name, root, string},
 };
 
-/// All that is collected.
+/// The facts about a whole program.
 #[derive(Debug)]
 pub(crate) struct Facts<'a> {
     pub(crate) scopes: &'a Scopes<'a>,
     pub(crate) handling: Handling<'a>,
     /// Fields that the program itself writes or looks for.
     pub(crate) touched_fields: HashSet<&'a str>,
-    /// Fields that are read by `get`.
+    /// Fields that are read with `get`.
     pub(crate) got_fields: HashSet<&'a str>,
-    /// What gets fields of other names, or elements.
+    /// Objects that get fields whose names are not known, or lists that get elements.
     pub(crate) mutated: Vec<Mutation<'a>>,
     /// Variables whose type the program asks for.
     pub(crate) doubted: HashSet<&'a str>,
-    /// The program does what nobody can follow.
+    /// Whether the program may change any name, so that nothing about it is certain: `exec`,
+    /// `sys.modules`.
     pub(crate) is_opaque: bool,
 }
 
@@ -35,12 +36,12 @@ pub(crate) struct Facts<'a> {
 pub(crate) struct Mutation<'a> {
     pub(crate) of: &'a Expr,
     pub(crate) scope: ScopeId,
-    /// It adds elements to a list, and not fields to a dict.
+    /// Whether it adds elements to a list, and not fields to a dict.
     pub(crate) is_list: bool,
 }
 
 impl<'a> Facts<'a> {
-    /// Collects the facts of a program whose names are known.
+    /// Collects the facts about a program whose scopes are known.
     pub(crate) fn collect(body: &'a [Stmt], scopes: &'a Scopes<'a>) -> Self {
         let mut facts = Self {
             scopes,
@@ -59,7 +60,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// Whether a program names errors of names anywhere.
+/// Tells whether a program mentions `NameError` or `UnboundLocalError` anywhere.
 fn speaks_of_names(body: &[Stmt]) -> bool {
     struct NameFinder(bool);
     impl<'a> Visitor<'a> for NameFinder {
@@ -76,9 +77,9 @@ fn speaks_of_names(body: &[Stmt]) -> bool {
 pub(super) struct FactCollector<'a> {
     pub(super) facts: Facts<'a>,
     scope: ScopeId,
-    /// The functions around, innermost last.
+    /// The functions around this place, the innermost last.
     functions: Vec<&'a str>,
-    /// Which errors are handled around this.
+    /// The errors that are handled around this place.
     handled: Handled,
 }
 
@@ -88,7 +89,7 @@ impl<'a> FactCollector<'a> {
         self.facts.handling.refer(within, name, how, self.handled);
     }
 
-    /// `of[key] = …`
+    /// Records the field that `of[key] = …` writes.
     fn store(&mut self, of: &'a Expr, key: &'a Expr) {
         match string(key) {
             Some(key) => _ = self.facts.touched_fields.insert(key),
@@ -100,7 +101,7 @@ impl<'a> FactCollector<'a> {
         self.facts.mutated.push(Mutation { of, scope: self.scope, is_list });
     }
 
-    /// Goes on where errors are handled.
+    /// Runs `then` for a part of the program in which these errors are handled.
     fn handled(&mut self, handled: Handled, then: impl FnOnce(&mut Self)) {
         let outer = self.handled;
         self.handled = outer.max(handled);
@@ -109,7 +110,7 @@ impl<'a> FactCollector<'a> {
         self.handled = outer;
     }
 
-    /// Goes on in the scope of a node.
+    /// Runs `then` in the scope of a syntax node.
     fn within(&mut self, node: TextRange, then: impl FnOnce(&mut Self)) {
         let inner = self.facts.scopes.of(node).unwrap_or(self.scope);
         let outer = std::mem::replace(&mut self.scope, inner);

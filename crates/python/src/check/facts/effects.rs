@@ -1,4 +1,4 @@
-//! What calls do to the values of a program, and what they tell about them.
+//! The effects of calls on the values of a program, and what they reveal about their types.
 
 use ruff_python_ast::{Expr, ExprCall, visitor::Visitor};
 use ruff_text_size::Ranged;
@@ -6,7 +6,7 @@ use ruff_text_size::Ranged;
 use super::{FunctionUse, collect::FactCollector};
 use crate::syntax::{root, string};
 
-/// With these a program can change any name.
+/// Functions with which a program can change any name.
 const OPAQUE: [&str; 6] = ["exec", "eval", "globals", "locals", "vars", "__import__"];
 
 impl<'a> FactCollector<'a> {

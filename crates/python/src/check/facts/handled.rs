@@ -1,6 +1,6 @@
-//! Which parts of a program handle their own errors. Of those nothing is said: the program may
-//! well know what it does. A name that nothing binds is another matter: whoever handles any `Exception`
-//! means the errors of tools, and only who names `NameError` means names.
+//! The parts of a program that handle their own errors. Nothing is reported about those, because the
+//! program may well know what it does. Undefined names are an exception: a handler of `Exception` is
+//! meant for the errors of tools, and only one that names `NameError` is meant for names.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,18 +12,19 @@ use crate::{
     syntax::{last_name, suppressing_call},
 };
 
-/// Which errors are handled. Whoever handles those of names handles the others too.
+/// The errors that a part of a program handles. One that handles name errors handles the others too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Handled {
     #[default]
     Nothing,
-    /// Whatever a program may expect to go wrong, but for names that are not there.
+    /// All errors that a program may expect, but not undefined names.
     Expected,
-    /// Those of names too.
+    /// Name errors too.
     Names,
 }
 
-/// Which errors a `try` catches, in a program that speaks of errors of names anywhere or does not.
+/// Returns the errors that a `try` catches. `speaks_of_names` tells whether the program mentions
+/// `NameError` anywhere.
 pub(crate) fn catches(attempt: &StmtTry, speaks_of_names: bool) -> Handled {
     let of_handler = |handler: &ExceptHandler| {
         let ExceptHandler::ExceptHandler(handler) = handler;
@@ -36,7 +37,7 @@ pub(crate) fn catches(attempt: &StmtTry, speaks_of_names: bool) -> Handled {
     attempt.handlers.iter().map(of_handler).max().unwrap_or_default()
 }
 
-/// Which errors end at a `with`.
+/// Returns the errors that a `with` suppresses.
 pub(crate) fn suppresses(with: &StmtWith, speaks_of_names: bool) -> Handled {
     let of_call = |call: &ExprCall| {
         if speaks_of_names && call.arguments.args.iter().any(may_be_of_names) {
@@ -48,8 +49,8 @@ pub(crate) fn suppresses(with: &StmtWith, speaks_of_names: bool) -> Handled {
     with.items.iter().filter_map(suppressing_call).map(of_call).max().unwrap_or_default()
 }
 
-/// Whether what is caught may be an error of names: it is, or the program has a name of its own for what
-/// it catches.
+/// Tells whether the class in an `except` may be that of name errors: it is, or it is a name of the
+/// program's own, which may stand for any class.
 fn may_be_of_names(kind: &Expr) -> bool {
     match kind {
         Expr::Tuple(kinds) => kinds.elts.iter().any(may_be_of_names),
@@ -59,18 +60,18 @@ fn may_be_of_names(kind: &Expr) -> bool {
     }
 }
 
-/// Whether this is the name of an error of names.
+/// Tells whether this is the name of a class of name errors.
 pub(crate) fn is_of_names(name: &str) -> bool {
     matches!(name, "NameError" | "UnboundLocalError")
 }
 
-/// How a function is used.
+/// The way in which a function is used.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum FunctionUse {
     Called(TextRange),
-    /// Defined, perhaps in another one.
+    /// Defined, perhaps in another function.
     Defined,
-    /// Handed on, to be called by whoever.
+    /// Passed on as a value, to be called from anywhere.
     Mentioned,
 }
 
@@ -78,9 +79,9 @@ pub(crate) enum FunctionUse {
 pub(crate) struct Handling<'a> {
     /// Whether the program handles errors anywhere.
     pub(crate) any: bool,
-    /// Whether it speaks of errors of names anywhere.
+    /// Whether the program mentions name errors anywhere.
     pub(crate) speaks_of_names: bool,
-    /// Calls whose errors arise where they stand.
+    /// Calls whose errors are raised at the call, because it is awaited there.
     awaited: HashSet<TextRange>,
     functions: HashMap<&'a str, Function>,
     references: Vec<Reference<'a>>,
@@ -89,7 +90,7 @@ pub(crate) struct Handling<'a> {
 #[derive(Debug)]
 struct Function {
     is_async: bool,
-    /// A decorator may do anything with it.
+    /// Whether it has a decorator, which may do anything with it.
     is_decorated: bool,
 }
 
@@ -118,7 +119,7 @@ impl<'a> Handling<'a> {
         self.references.push(Reference { within, to, how, handled });
     }
 
-    /// `await f(…)`, also in `await gather(f(…), g(…))`.
+    /// Records the calls that `await f(…)` awaits, also within `await gather(f(…), g(…))`.
     pub(crate) fn note_await(&mut self, awaited: &Expr) {
         match awaited {
             Expr::Call(call) => {
@@ -142,19 +143,19 @@ impl<'a> Handling<'a> {
             Some("run" | "run_until_complete") => {
                 call.arguments.args.iter().for_each(|argument| self.note_await(argument));
             }
-            // The errors of tasks are kept for whoever asks.
+            // These give the errors of tasks as values, so the program may handle them.
             Some("wait" | "exception" | "add_done_callback") => self.any = true,
             _ => self.any |= call.arguments.find_keyword("return_exceptions").is_some(),
         }
     }
 
-    /// Whether the errors of an asynchronous call surely arise where it stands, or nobody
-    /// handles them anyway.
+    /// Tells whether the errors of an asynchronous call are surely raised at the call, or no part of the
+    /// program handles errors anyway.
     pub(crate) fn is_here(&self, call: TextRange) -> bool {
         !self.any || self.awaited.contains(&call)
     }
 
-    /// Which errors may be handled by whoever calls a function that is handed on.
+    /// Returns the errors that the callers of a function may handle if it is passed on as a value.
     pub(crate) fn anywhere(&self) -> Handled {
         match (self.any, self.speaks_of_names) {
             (_, true) => Handled::Names,
@@ -163,7 +164,7 @@ impl<'a> Handling<'a> {
         }
     }
 
-    /// The functions whose errors may be handled by their callers, and which.
+    /// Returns the functions whose callers may handle their errors, with the errors.
     pub(crate) fn handled_functions(&self) -> HashMap<&'a str, Handled> {
         let mut handled = HashMap::new();
         for kind in [Handled::Expected, Handled::Names] {
@@ -172,7 +173,7 @@ impl<'a> Handling<'a> {
         handled
     }
 
-    /// The functions whose callers may handle these errors.
+    /// Returns the functions whose callers may handle errors of this kind.
     fn functions_of(&self, kind: Handled) -> HashSet<&'a str> {
         let mut handled: HashSet<&'a str> = HashSet::new();
         let is_any = kind == Handled::Expected || self.speaks_of_names;

@@ -1,10 +1,10 @@
-//! What a program does to its values, and which of its errors it handles.
+//! Facts about a whole program: how it changes its values, and which of its errors it handles.
 //!
 //! | file | subject |
 //! |---|---|
-//! | `collect` | all of it, in one walk |
-//! | `effects` | what calls do to values |
-//! | `handled` | which parts of a program handle their own errors |
+//! | `collect` | collects all facts in one walk |
+//! | `effects` | the effects of calls on values |
+//! | `handled` | the parts of a program that handle their own errors |
 
 mod collect;
 mod effects;

@@ -1,8 +1,8 @@
 //! Names that a program reads before it binds them, which would end it after its tools were called.
 //!
-//! Only what is certain is told: statements of the program itself are executed one after the other, and
-//! so are those of a function, so that a name which nothing before them binds is not there. What stands in
-//! branches and loops may be executed later, or never.
+//! Only certain mistakes are reported: the statements of a program, and those of a function, are
+//! executed one after the other, so a name that none of the earlier ones binds is not defined.
+//! Statements in branches and loops may be executed later, or never.
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,12 +23,13 @@ pub(crate) struct EarlyRead<'a> {
     pub(crate) bound_at: TextSize,
 }
 
-/// Finds those of the program itself, in its order.
+/// Finds the early reads of the program itself, in its order.
 pub(crate) fn reads(body: &[Stmt], speaks_of_names: bool) -> Vec<EarlyRead<'_>> {
     Sequence::new(EarlyBindings::of(body), speaks_of_names).find(body)
 }
 
-/// Finds those of a function. That may be names which are not its own: those of its comprehensions.
+/// Finds the early reads of a function. Some may be of names that are not the function's own, such as
+/// those of its comprehensions.
 pub(crate) fn reads_in(function: &StmtFunctionDef, speaks_of_names: bool) -> Vec<EarlyRead<'_>> {
     let mut all = EarlyBindings::of(&function.body);
     all.declared.extend(std::mem::take(&mut all.nonlocal));
@@ -37,11 +38,11 @@ pub(crate) fn reads_in(function: &StmtFunctionDef, speaks_of_names: bool) -> Vec
     sequence.find(&function.body)
 }
 
-/// Statements that are executed one after the other.
+/// A sequence of statements that are executed one after the other.
 struct Sequence<'a> {
-    /// What all of them bind.
+    /// The names that any of the statements binds.
     all: EarlyBindings<'a>,
-    /// What those before have bound, or may have.
+    /// The names that the statements so far have bound, or may have.
     before: HashSet<&'a str>,
     told: HashSet<&'a str>,
     found: Vec<EarlyRead<'a>>,
@@ -76,7 +77,7 @@ impl<'a> Sequence<'a> {
         reads.begin(stmt);
         for name in reads.names {
             let id = name.id.as_str();
-            // What an expression binds itself (`:=`) may come first.
+            // A name that the statement itself binds (`:=`) may be bound before it is read.
             let is_own = bound.by_expressions.contains(id);
             if let Some(bound_at) = self.all.names.get(id)
                 && !is_own
@@ -89,7 +90,7 @@ impl<'a> Sequence<'a> {
         }
     }
 
-    /// What stands in a `with` or `try` is executed where it stands.
+    /// Follows the statements in a `with` or `try`, which are executed in sequence too.
     fn follow_into(&mut self, stmt: &'a Stmt) {
         match stmt {
             Stmt::With(with)
@@ -103,7 +104,7 @@ impl<'a> Sequence<'a> {
             Stmt::Try(attempt)
                 if handled::catches(attempt, self.speaks_of_names) < Handled::Names =>
             {
-                // A handler that binds a name knows that it may not be there.
+                // A program whose handler binds a name expects that the body may not have bound it.
                 let mut bound = EarlyBindings::default();
                 attempt.handlers.iter().for_each(|handler| bound.visit_except_handler(handler));
                 bound.visit_body(&attempt.finalbody);
@@ -115,7 +116,7 @@ impl<'a> Sequence<'a> {
     }
 }
 
-/// Whether nothing after a statement is executed.
+/// Tells whether nothing after a statement is executed.
 fn ends(stmt: &Stmt) -> bool {
     match stmt {
         Stmt::Raise(_) | Stmt::Return(_) => true,
@@ -131,17 +132,17 @@ fn ends(stmt: &Stmt) -> bool {
     }
 }
 
-/// The names that statements bind in the scope that they stand in, and where they do first. That may be
-/// more than they do bind, and never less.
+/// The names that statements bind in their scope, with the place of the first binding. There may be
+/// more than they really bind, and never fewer.
 #[derive(Default)]
 struct EarlyBindings<'a> {
     names: HashMap<&'a str, TextSize>,
     by_expressions: HashSet<&'a str>,
-    /// Functions bind these too.
+    /// Names of `global` statements, which functions bind too.
     declared: HashSet<&'a str>,
-    /// Functions bind these of a function around them.
+    /// Names of `nonlocal` statements, which belong to a function around.
     nonlocal: HashSet<&'a str>,
-    /// In how many functions and classes this is.
+    /// How many functions and classes are around this place.
     depth: usize,
 }
 
@@ -225,7 +226,7 @@ impl<'a> Visitor<'a> for EarlyBindings<'a> {
     }
 }
 
-/// The names that are surely read when a statement is begun.
+/// The names that are surely read when the execution of a statement begins.
 #[derive(Default)]
 struct Reads<'a> {
     names: Vec<&'a ExprName>,
@@ -264,7 +265,7 @@ impl<'a> Reads<'a> {
 impl<'a> Visitor<'a> for Reads<'a> {
     fn visit_expr(&mut self, expr: &'a Expr) {
         if let Some(comprehended) = Comprehended::of(expr) {
-            // A generator evaluates the first iterable at once, too.
+            // The first iterable is evaluated at once, even that of a generator.
             let first = comprehended.generators.first();
             return first.into_iter().for_each(|first| self.visit_expr(&first.iter));
         }

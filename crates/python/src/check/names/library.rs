@@ -1,8 +1,9 @@
-//! Where the names are that a program may mean and does not have: modules of the library, what is in
-//! them, and packages that are not here.
+//! Tables of names that programs use without having them: modules of the standard library, their
+//! contents, and packages that are not available.
 
-/// Other modules, whose names may well be those of variables, and what programs use of them: it tells that
-/// the module is meant. Those without anything reach all others and have to be imported.
+/// Modules that need an import, and the attributes that programs use of them. Their names may well be
+/// those of variables, and only such an attribute tells that the module is meant. Modules without
+/// attributes here reach all others, and a program has to import them itself.
 const MODULES: &[(&str, &[&str])] = &[
     ("abc", &["ABC", "ABCMeta", "abstractmethod"]),
     (
@@ -186,7 +187,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("xml", &["dom", "etree", "parsers", "sax"]),
 ];
 
-/// Names that programs use as if they were there, and the module to import them from.
+/// Names that programs use without an import, and the module to import them from.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("Any", "typing"),
     ("BytesIO", "io"),
@@ -263,7 +264,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("zip_longest", "itertools"),
 ];
 
-/// Packages that are not here, by the names that they are given.
+/// Packages that are not available, by the names under which programs use them.
 const PACKAGES: &[(&str, &str)] = &[
     ("duckdb", "DuckDB"),
     ("matplotlib", "Matplotlib"),
@@ -280,10 +281,10 @@ const PACKAGES: &[(&str, &str)] = &[
     ("statsmodels", "statsmodels"),
 ];
 
-/// What would reach the network.
+/// Packages that would reach the network.
 const CLIENTS: [&str; 4] = ["aiohttp", "httpx", "requests", "urllib3"];
 
-/// Says what to do about a name that is not there, if that is known.
+/// Returns advice about an undefined name, if there is any.
 pub(crate) fn elsewhere(name: &str) -> Option<String> {
     if let Some((_, module)) = ELSEWHERE.iter().find(|(known, _)| *known == name) {
         return Some(format!("add `from {module} import {name}`"));
@@ -297,13 +298,13 @@ pub(crate) fn elsewhere(name: &str) -> Option<String> {
     ))
 }
 
-/// The module of the library that `name.attribute` surely means, if nothing binds the name.
+/// Returns the module of the library that `name.attribute` surely means, if nothing binds the name.
 pub(crate) fn used(name: &str, attribute: &str) -> Option<&'static str> {
     let (module, parts) = MODULES.iter().find(|(module, _)| *module == name)?;
     parts.contains(&attribute).then_some(module)
 }
 
-/// Says how a module of the library is imported that programs do not have without that.
+/// Returns the advice to import a module of the library.
 pub(crate) fn advice(name: &str) -> Option<String> {
     let is_known = MODULES.iter().any(|(module, _)| *module == name);
     is_known.then(|| format!("add `import {name}`"))

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `undefined` | names that nothing binds, or not yet |
 //! | `early` | names that are read before they are bound |
-//! | `library` | where the other names that a program may mean are |
+//! | `library` | tables of names that programs use without having them |
 
 mod early;
 mod library;

@@ -18,10 +18,10 @@ use crate::{
     scope::{MODULE, NameMeaning, ScopeId, ScopeKind, standard},
 };
 
-/// How many of a program's own names one that is not defined is compared with.
+/// How many of a program's own names an undefined name is compared with.
 const MAX_CANDIDATES: usize = 500;
 
-/// How a name is read.
+/// The way in which a name is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NameUse<'a> {
     /// `name(…)`
@@ -31,15 +31,15 @@ pub(crate) enum NameUse<'a> {
     Other,
 }
 
-/// What was found about the names of one program.
+/// The undefined names of one program.
 #[derive(Debug)]
 pub(crate) struct Undefined<'g> {
     given: GivenVariables<'g>,
-    /// The modules that it uses without an import, and has.
+    /// Modules that the program uses without an import, and that every program has.
     pub(crate) implied: BTreeSet<&'static str>,
-    /// Those that it has to be given.
+    /// Modules that it uses without an import, and that the runtime has to provide.
     pub(crate) library: BTreeSet<&'static str>,
-    /// The tools that it calls without an import, each with its module.
+    /// Tools that it calls without an import, each with its module.
     pub(crate) tools: BTreeMap<String, String>,
 }
 
@@ -49,7 +49,7 @@ impl<'g> Undefined<'g> {
         Self { given, implied, library, tools: BTreeMap::new() }
     }
 
-    /// Looks at a name that is read. One whose absence is handled is the program's own business.
+    /// Checks a name that is read. Nothing is reported if the program handles name errors here.
     pub(crate) fn read(
         &mut self,
         name: &ExprName,
@@ -74,7 +74,7 @@ impl<'g> Undefined<'g> {
         } else if reading == NameUse::Called
             && let [module] = values.tools.owners(id)
         {
-            // Models forget imports; there is just one function that this can be.
+            // Models forget imports, and only one tool has this name.
             self.tools.insert(id.to_owned(), module.clone());
         } else if !is_handled {
             let module = || library::advice(id).filter(|_| matches!(reading, NameUse::Base(_)));
@@ -84,11 +84,11 @@ impl<'g> Undefined<'g> {
                 Some(advice) => format!("; {advice}"),
                 None if !values.tools.takes_advice() => String::new(),
                 None => {
-                    // A name of that spelling is bound elsewhere, and says nothing.
+                    // The same name in another scope would be no hint.
                     let bound = scopes.names().filter(|name| *name != id);
                     let bound: Vec<&str> = bound.take(MAX_CANDIDATES).collect();
                     let own = bound.iter().chain(given).copied().take(MAX_CANDIDATES);
-                    // Of the many builtins, only one that is surely misspelt is meant.
+                    // There are many builtins, so one is only suggested if the name is surely a misspelling.
                     let builtins = standard::names().filter(|name| is_misspelt(id, name));
                     nearest(id, own.chain(builtins)).to_string()
                 }
@@ -114,7 +114,7 @@ impl Undefined<'_> {
         for early::EarlyRead { name, bound_at } in early::reads(body, speaks_of_names) {
             let id = name.id.as_str();
             let scopes = &values.facts.scopes;
-            // Those that nothing binds were told when they were read.
+            // Names that nothing binds were reported when they were read.
             let is_free = matches!(scopes.meaning(id, MODULE, name.start()), NameMeaning::Free);
             let may_be_there = given.contains(&id)
                 || standard::is_known(id)
@@ -163,11 +163,11 @@ pub(crate) fn early_in(
     }
 }
 
-/// What programs take all tools to be in, which are in `servers`.
+/// Names that models use for the place of all tools, which is `servers`.
 const ALL_TOOLS: [&str; 8] =
     ["tools", "tool", "mcp", "mcp_tools", "mcp_server", "mcp_servers", "functions", "server"];
 
-/// Says how tools are called, to who looks for them at another name.
+/// Returns how tools are called, if a program looks for them under another name.
 fn way_to_tools(name: &str, values: &Values<'_, '_>) -> Option<String> {
     if !ALL_TOOLS.contains(&name) {
         return None;
@@ -181,7 +181,7 @@ fn way_to_tools(name: &str, values: &Values<'_, '_>) -> Option<String> {
     ))
 }
 
-/// Says how a server or a tool of this name is imported, if there is just one.
+/// Returns how a server or a tool of this name is imported.
 fn import(name: &str, values: &Values<'_, '_>) -> Option<String> {
     let tools = &values.tools;
     if let Some((server, tool)) = name.strip_prefix("mcp__").and_then(|it| it.split_once("__"))

@@ -1,4 +1,4 @@
-//! Arguments that a tool does not take, or does not get.
+//! Arguments that a tool does not take, and required ones that a call leaves out.
 //!
 //! The rules are those of `tool()` in `_narrows/tools.py`: keywords, one dict of all arguments,
 //! or positions; by the Python name of a parameter or by its raw name.
@@ -19,7 +19,7 @@ use crate::{
 };
 use narrows_model::nearest;
 
-/// How many parameters are told if no name is near.
+/// How many parameters a message lists if no name is similar.
 const MAX_NAMES: usize = 12;
 
 /// An argument by name.
@@ -33,11 +33,11 @@ struct NamedArgument<'a> {
 struct CallArguments<'a> {
     positions: &'a [Expr],
     names: Vec<NamedArgument<'a>>,
-    /// There are others: `*args`, `**more`, keys that are computed.
+    /// Whether there are others: `*args`, `**more`, keys that are computed.
     has_more: bool,
 }
 
-/// A call of a tool's function.
+/// Checks the arguments in a call of a tool's function.
 pub(crate) fn of_function(call: &ExprCall, tool: &KnownTool, findings: &mut CheckFindings<'_>) {
     let keywords = keywords(call);
     let given = match (&*call.arguments.args, call.arguments.keywords.is_empty()) {
@@ -45,7 +45,7 @@ pub(crate) fn of_function(call: &ExprCall, tool: &KnownTool, findings: &mut Chec
             Some(given) => given,
             None => return,
         },
-        // It may be a dict of all arguments.
+        // The only argument may be a dict of all arguments.
         ([only], true) if !literals::is_no_dict(only) => return,
         (positions, _) => {
             let has_stars = positions.iter().any(Expr::is_starred_expr);
@@ -56,26 +56,26 @@ pub(crate) fn of_function(call: &ExprCall, tool: &KnownTool, findings: &mut Chec
     CheckedCall { tool, by_any_name: true, start: call.start() }.check(given, findings);
 }
 
-/// The keywords of `call_mcp_tool` itself; `_narrows/discovery.py` has the same.
+/// The keywords of `call_mcp_tool` itself; `_narrows/discovery.py` has the same lists.
 const TOOL_NAMES: [&str; 3] = ["tool_name", "name", "tool"];
 const ARGUMENTS: [&str; 5] = ["input", "arguments", "args", "params", "parameters"];
 const EXPECTED: [&str; 5] = ["type", "expected_type", "expected", "response_type", "result_type"];
 
-/// The name of the tool in a call by full name: the first argument, or a keyword.
+/// Returns the name of the tool in a call by full name: the first argument, or a keyword.
 pub(crate) fn full_name(call: &ExprCall) -> Option<&Expr> {
     let by_keyword = || TOOL_NAMES.iter().find_map(|name| call.arguments.find_keyword(name));
     let first = call.arguments.args.first();
     first.or_else(|| by_keyword().map(|keyword| &keyword.value))
 }
 
-/// `call_mcp_tool("mcp__server__tool", {…}, …)`: by raw names only.
+/// Checks the arguments of `call_mcp_tool("mcp__server__tool", {…}, …)`, which have raw names only.
 pub(crate) fn by_full_name(call: &ExprCall, tool: &KnownTool, findings: &mut CheckFindings<'_>) {
     let mut given = keywords(call);
     let positions = &*call.arguments.args;
     if positions.is_empty() {
         given.names.retain(|named| !TOOL_NAMES.contains(&named.name));
     }
-    // They may be of the call and not of the tool.
+    // Such keywords may belong to `call_mcp_tool` and not to the tool.
     let is_of_call = |named: &NamedArgument<'_>| {
         positions.len() < 2 && ARGUMENTS.contains(&named.name) && !literals::is_no_dict(named.value)
             || EXPECTED.contains(&named.name) && !named.value.is_literal_expr()
@@ -115,7 +115,7 @@ fn keys(dict: &ExprDict) -> CallArguments<'_> {
     CallArguments { positions: &[], names, has_more }
 }
 
-/// A lone dict: all arguments, or the first of them. None if that cannot be told.
+/// Returns the arguments in a lone dict. None if it may as well be the first argument.
 fn of_dict<'a>(dict: &'a ExprDict, tool: &KnownTool) -> Option<CallArguments<'a>> {
     let keys = keys(dict);
     let is_known = |named: &NamedArgument<'_>| parameter(tool, named.name).is_some();
@@ -124,7 +124,7 @@ fn of_dict<'a>(dict: &'a ExprDict, tool: &KnownTool) -> Option<CallArguments<'a>
         return Some(keys);
     }
     let first = tool.parameters.first()?;
-    // The call would fail with a dict as the first argument, too; but all were meant.
+    // As the first argument, a dict would fail as well; so all arguments were meant.
     (!keys.has_more && literals::refuses_dicts(&first.schema)).then_some(keys)
 }
 
@@ -136,7 +136,7 @@ fn parameter<'t>(tool: &'t KnownTool, name: &str) -> Option<&'t KnownParameter> 
 /// A call that is checked.
 struct CheckedCall<'t> {
     tool: &'t KnownTool,
-    /// Python names are as good as raw ones.
+    /// Whether Python names are accepted beside raw ones.
     by_any_name: bool,
     start: TextSize,
 }
@@ -213,7 +213,7 @@ impl<'t> CheckedCall<'t> {
         }
     }
 
-    /// Says that there is no such parameter, and gives the one that was surely meant.
+    /// Reports that there is no such parameter, with the one that was surely meant.
     fn unknown(
         &self,
         argument: &NamedArgument<'_>,

@@ -13,11 +13,11 @@ use crate::{
     syntax::string,
 };
 
-/// How much of an expression is repeated in a message.
+/// How many characters of an expression a message repeats.
 const SHOWN: usize = 40;
 
-/// What dicts have, besides names with underscores. `raw` is the text of a value that was
-/// recovered from a tool's text.
+/// The attributes of dicts, besides names with underscores. `raw` is the original text of a value
+/// that was recovered from a tool's text.
 const OF_DICTS: [&str; 12] = [
     "clear",
     "copy",
@@ -37,13 +37,13 @@ const OF_LISTS: [&str; 12] = [
     "reverse", "sort",
 ];
 
-/// Says that a call has to be awaited.
+/// Returns the message that a call has to be awaited.
 pub(crate) fn not_awaited(tool: &UsedTool) -> String {
     let name = &tool.known.name;
     format!("{name}() is not awaited: write await {name}(...)")
 }
 
-/// Looks at what is read of results.
+/// The check of the fields that a program reads of results.
 pub(crate) struct FieldChecker<'v, 'a, 'k, 'f> {
     pub(crate) values: &'v Values<'a, 'k>,
     pub(crate) findings: &'f mut CheckFindings<'a>,
@@ -51,7 +51,7 @@ pub(crate) struct FieldChecker<'v, 'a, 'k, 'f> {
 }
 
 impl FieldChecker<'_, '_, '_, '_> {
-    /// `of["field"]`
+    /// Checks `of["field"]`.
     pub(crate) fn subscript(&mut self, subscript: &ExprSubscript) {
         match self.values.of(&subscript.value, self.scope) {
             Value::Coroutine(tool, _) => {
@@ -69,7 +69,7 @@ impl FieldChecker<'_, '_, '_, '_> {
         }
     }
 
-    /// `of.get("field")`
+    /// Checks `of.get("field")`.
     pub(crate) fn get(&mut self, call: &ExprCall) {
         let Expr::Attribute(method) = &*call.func else { return };
         let (key, default) = match &*call.arguments.args {
@@ -78,7 +78,7 @@ impl FieldChecker<'_, '_, '_, '_> {
             _ => return,
         };
         let Some(name) = string(key).filter(|_| &*method.attr == "get") else { return };
-        // Another default may be the same field by another name.
+        // The default may read the same field by another name.
         if default.is_some_and(|default| !default.is_literal_expr() && !is_empty(default)) {
             return;
         }
@@ -86,13 +86,13 @@ impl FieldChecker<'_, '_, '_, '_> {
             && let ValueShape::Object(object) = &*shape
         {
             let meant = self.meant(&tool, object, name);
-            // Whoever tries several names knows that the first may not be there.
+            // A program that tries several names expects that the first may be missing.
             let meant = meant.filter(|meant| !self.values.facts.got_fields.contains(*meant));
             self.misspelt(&tool, object, name, meant, key.start());
         }
     }
 
-    /// `of.field`
+    /// Checks `of.field`.
     pub(crate) fn attribute(&mut self, attribute: &ExprAttribute) {
         let name = &*attribute.attr;
         if name.starts_with('_') {
@@ -143,7 +143,7 @@ impl FieldChecker<'_, '_, '_, '_> {
         self.findings.add(attribute.attr.start(), message);
     }
 
-    /// The field that was meant, if the one that is named is surely not there.
+    /// Returns the field that was meant, if the named one is surely missing.
     fn meant<'o>(
         &mut self,
         tool: &UsedTool,

@@ -1,4 +1,4 @@
-//! Values that stand in a call and surely do not fit.
+//! Literals in a call that surely do not fit their parameter.
 
 use ruff_python_ast::{Expr, Number, UnaryOp};
 use ruff_text_size::Ranged;
@@ -7,14 +7,14 @@ use serde_json::Value;
 use crate::{check::finding::CheckFindings, syntax::string};
 use narrows_model::nearest;
 
-/// How much of a wrong value is shown, in characters.
+/// How many characters of a wrong value a message shows.
 const SHOWN: usize = 40;
-/// How many values of an enumeration are told.
+/// How many values of an enumeration a message lists.
 const MAX_OPTIONS: usize = 12;
 
 const TYPES: [&str; 7] = ["null", "boolean", "integer", "number", "string", "array", "object"];
 
-/// The type that a value has in JSON.
+/// The JSON type of a literal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum JsonType {
     Null,
@@ -61,17 +61,17 @@ impl JsonType {
     }
 }
 
-/// Whether it is surely no dict.
+/// Tells whether an expression is surely not a dict.
 pub(crate) fn is_no_dict(expr: &Expr) -> bool {
     JsonType::of(expr).is_some_and(|kind| kind != JsonType::Object)
 }
 
-/// Whether values of this schema are surely no dicts.
+/// Tells whether values of this schema are surely not dicts.
 pub(crate) fn refuses_dicts(schema: &Value) -> bool {
     types(schema).is_some_and(|types| !types.contains(&"object"))
 }
 
-/// What is wrong with an argument, if it is one that can be judged.
+/// Describes what is wrong with an argument, if it is a literal and does not fit.
 pub(crate) fn mistake(
     expr: &Expr,
     schema: &Value,
@@ -79,7 +79,7 @@ pub(crate) fn mistake(
     findings: &CheckFindings<'_>,
 ) -> Option<String> {
     let kind = JsonType::of(expr)?;
-    // The gateway leaves out what is None and need not be there.
+    // The gateway leaves out optional arguments that are None.
     if kind == JsonType::Null && !required {
         return None;
     }
@@ -89,7 +89,7 @@ pub(crate) fn mistake(
     }
     let text = string(expr)?;
     let options = schema.get("enum").filter(|_| !is_elsewhere(schema))?.as_array()?;
-    // None at all is a slip of the server's.
+    // An empty enumeration is a mistake of the server.
     if options.is_empty() || options.iter().any(|option| option == text) {
         return None;
     }
@@ -101,7 +101,7 @@ pub(crate) fn mistake(
     Some(format!("is {shown}, expected one of {}{more}{near}", told.join(", ")))
 }
 
-/// The types that a schema allows, if it says so plainly.
+/// Returns the types that a schema allows, if it lists them.
 fn types(schema: &Value) -> Option<Vec<&str>> {
     let names: Vec<&str> = match schema.get("type")? {
         Value::String(name) => vec![name],
@@ -112,7 +112,7 @@ fn types(schema: &Value) -> Option<Vec<&str>> {
     (are_known && !is_elsewhere(schema)).then_some(names)
 }
 
-/// Older drafts ignore what stands beside a reference.
+/// Tells whether a schema is a reference: older drafts ignore everything beside one.
 fn is_elsewhere(schema: &Value) -> bool {
     schema.get("$ref").is_some()
 }

@@ -13,7 +13,7 @@ use crate::{
 };
 use narrows_model::{Nearest, nearest, there_are};
 
-/// `import servers.x`
+/// Checks `import servers.x`.
 pub(crate) fn of_import(
     import: &StmtImport,
     tools: &UsedTools<'_>,
@@ -31,7 +31,7 @@ pub(crate) fn of_import(
     }
 }
 
-/// `from servers import x`, `from servers.x import y`
+/// Checks `from servers import x` and `from servers.x import y`.
 pub(crate) fn of_import_from(
     import: &StmtImportFrom,
     tools: &UsedTools<'_>,
@@ -45,7 +45,7 @@ pub(crate) fn of_import_from(
     {
         return findings.add(module.start(), message);
     }
-    // As if each tool had a file of its own.
+    // Models write this as if each tool had a file of its own.
     if let (PathMeaning::Tool(tool), Some((package, _))) =
         (tools.at(module), module.rsplit_once('.'))
     {
@@ -63,7 +63,7 @@ pub(crate) fn of_import_from(
     }
 }
 
-/// `servers.x`, `servers.x.y`
+/// Checks `servers.x` and `servers.x.y`.
 pub(crate) fn of_attribute(
     path: &str,
     attribute: &ExprAttribute,
@@ -76,7 +76,7 @@ pub(crate) fn of_attribute(
     }
 }
 
-/// Why there is no such name in the package of servers or in the module of one.
+/// Returns the message about a name that is neither in the package of servers nor in a server's module.
 fn wrong(
     place: &PathMeaning,
     name: &str,
@@ -112,7 +112,7 @@ fn no_tool(
     if name.starts_with('_') || !is_name(name) || tools.tool(module, name).is_some() {
         return None;
     }
-    // It may be made by the program, which says its name to another tool: `add_tool("it")`.
+    // The program may create the tool, by passing its name to another one: `add_tool("it")`.
     if !findings.may_compare() || findings.is_text(name) {
         return None;
     }

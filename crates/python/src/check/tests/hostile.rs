@@ -1,10 +1,10 @@
-//! Programs that are made to take long.
+//! Programs that are made to keep the check busy.
 
 use std::cell::Cell;
 
 use super::*;
 
-/// Counts what takes time: each question is answered by looking at all tools.
+/// A catalog that counts the expensive questions, which search all tools.
 #[derive(Default)]
 struct Counting {
     advice: Cell<usize>,
@@ -46,7 +46,7 @@ impl KnownTools for Counting {
     }
 }
 
-/// So many lines, each with its number.
+/// Repeats a line, each time with its number.
 fn lines(count: usize, line: impl Fn(usize) -> String) -> String {
     (0..count).map(|number| line(number) + "\n").collect()
 }
@@ -61,7 +61,7 @@ fn only_the_first_wrong_names_are_compared_with_all_tools() {
         lines(many, |n| format!("from servers.github import a{n}")),
         format!("from servers.github import {}", "zz, ".repeat(many) + "zz"),
         lines(many, |n| format!("await call_mcp_tool('mcp__github__a{n}')")),
-        // What is said in a text, or handled, is no finding.
+        // Names in texts, and those whose errors are handled, are not findings.
         texts,
         format!("try:\n{caught}except ToolError:\n    pass"),
         lines(many, |n| format!("servers.github.Type{n}")),
@@ -73,7 +73,7 @@ fn only_the_first_wrong_names_are_compared_with_all_tools() {
         assert!(known.full_names.get() <= 200, "{}", &program[..40]);
         assert!(known.listings.get() <= 200, "{}", &program[..40]);
     }
-    // Those that come first are told as ever.
+    // The first ones are reported as usual.
     let found = found("servers.github.serch\nawait call_mcp_tool('mcp__github__serch')");
     assert!(found[0].message.contains("did you mean search"), "{found:?}");
 }
@@ -82,10 +82,10 @@ fn only_the_first_wrong_names_are_compared_with_all_tools() {
 #[test]
 fn lists_of_lists_of_a_result_are_not_gone_through() {
     let doubled = lines(60, |n| format!("a{} = [a{n}, a{n}]", n + 1));
-    // Not too far from each other to be followed.
+    // The changes are close enough to each other to be followed.
     let changed = "a15.append(1)\na30.append(1)\na45.append(1)\na60.append(1)\n";
     let program = format!("a0 = await list_issues()\n{doubled}{changed}");
-    // What is changed may be anything.
+    // A changed value may be anything.
     assert_eq!(found(&format!("{program}a0[0]['titel']")), []);
     let few = "a0 = await list_issues()\na1 = [a0, a0]\na0[0]['titel']";
     assert_eq!(found(few).len(), 1);

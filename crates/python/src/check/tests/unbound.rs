@@ -20,7 +20,7 @@ fn whoever_handles_the_errors_of_tools_does_not_handle_names() {
         assert_eq!(found.len(), 1, "{program}: {found:?}");
         assert!(found[0].starts_with("`jsn` is not defined"), "{program}: {found:?}");
     }
-    // The mistakes that a tool's error is like are left to the program, as ever.
+    // A missing argument is left to the handler, as is any mistake that a tool's error may be about.
     let program = "try:\n    await servers.github.search()\nexcept Exception:\n    pass";
     assert_eq!(names(program).0, Vec::<String>::new());
 }
@@ -123,7 +123,7 @@ fn modules_of_the_library_are_given_where_they_are_surely_meant() {
     ] {
         assert_eq!(library(program), (modules, none()), "{program}");
     }
-    // A variable that is missing is a mistake, as is a module that reaches all others.
+    // A missing variable is a mistake, and so is a module that reaches all others.
     for (program, name) in [
         ("print(string.split(','))", "string"),
         ("print(email.subject)", "email"),

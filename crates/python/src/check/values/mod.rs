@@ -1,11 +1,11 @@
-//! What an expression is for certain.
+//! The values that expressions certainly have.
 //!
 //! | file | subject |
 //! |---|---|
-//! | `value` | from an expression to what it is |
-//! | `results` | what calls give, and which results a program changes |
-//! | `tools` | the tools that a program names, each asked for once |
-//! | `shape` | what is known of a result, from its JSON schema |
+//! | `value` | from an expression to its value |
+//! | `results` | the results of calls, and those that a program changes |
+//! | `tools` | the tools that a program names, each looked up once |
+//! | `shape` | the shape of a result, from its JSON schema |
 
 mod results;
 mod shape;

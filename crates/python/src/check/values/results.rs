@@ -1,4 +1,4 @@
-//! What calls give, and which results a program changes.
+//! The results of calls, and the results that a program changes.
 
 use std::rc::Rc;
 
@@ -15,9 +15,9 @@ use crate::{
     syntax::{last_name, root, string},
 };
 
-/// The one way to call a tool by its full name.
+/// The function that calls a tool by its full name.
 const CALL_BY_NAME: &str = "client.call_mcp_tool";
-/// Calls that make a new container.
+/// Functions that return a new container.
 const MAKERS: [&str; 9] = [
     "dict",
     "list",
@@ -30,11 +30,11 @@ const MAKERS: [&str; 9] = [
     "bytearray",
 ];
 
-/// How many parts of a value are looked at for the tools that they came from. A list of lists of the
-/// same value, forty times over, has more parts than anyone can count.
+/// How many parts of a value are searched for the tools that they came from. Lists of lists of the
+/// same value, nested forty times, have more parts than could ever be visited.
 const MAX_PARTS_CHANGED: usize = 1_000;
 
-/// What a function is, when it is called.
+/// The function that a call calls.
 pub(crate) enum ResolvedCallee {
     /// The Python function of a tool.
     Tool(Rc<UsedTool>),
@@ -44,7 +44,7 @@ pub(crate) enum ResolvedCallee {
 }
 
 impl Values<'_, '_> {
-    /// What a call calls.
+    /// Resolves the function that a call calls.
     pub(crate) fn callee(&self, call: &ExprCall, scope: ScopeId) -> ResolvedCallee {
         let Value::Path(path) = self.of(&call.func, scope) else { return ResolvedCallee::Other };
         if &*path == CALL_BY_NAME {
@@ -145,13 +145,13 @@ impl Values<'_, '_> {
             ("copy", Value::Result(..) | Value::List(_), []) => value.clone(),
             ("pop", _, [] | [Expr::NumberLiteral(_)]) => value.element(),
             ("result", Value::Future(inner), []) => (**inner).clone(),
-            // Of a task group or a loop.
+            // A method of a task group or of an event loop.
             ("create_task", _, [task]) => Value::Future(Rc::new(self.of(task, scope).awaited())),
             _ => Value::Unknown,
         }
     }
 
-    /// Marks the tools whose results get fields or elements that nobody can tell.
+    /// Marks the tools whose results the program changes in ways that cannot be followed.
     pub(crate) fn mark_changed(&self) {
         for mutation in &self.facts.mutated {
             match self.of(mutation.of, mutation.scope) {
@@ -168,7 +168,7 @@ impl Values<'_, '_> {
         }
     }
 
-    /// Whether it is surely no result, but made by the program, or given to it.
+    /// Tells whether a value is surely not a result of a tool, but created by the program or given to it.
     fn is_own(&self, expr: &Expr, scope: ScopeId) -> bool {
         let Some(name) = root(expr) else { return false };
         match self.facts.scopes.meaning(name, scope, expr.start()) {

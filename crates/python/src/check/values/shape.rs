@@ -1,4 +1,4 @@
-//! What is known of a result, from its JSON schema.
+//! The shape of a result, from its JSON schema.
 
 use std::{collections::BTreeMap, rc::Rc};
 
@@ -6,15 +6,16 @@ use serde_json::{Map, Value};
 
 use crate::check::spelling::FieldTrust;
 
-/// Deeper than programs reach into results. It also ends what refers to itself.
+/// How deep a schema is read: deeper than programs reach into results. It also ends schemas that refer
+/// to themselves.
 const MAX_DEPTH: usize = 10;
-/// Stops schemas whose references double at each level.
+/// How many parts of a schema are read. Stops schemas whose references double at each level.
 const MAX_PARTS: usize = 4_000;
-/// Says something about an object or a list that is not read here.
+/// Keywords about objects and lists that are not read here; with one of them, a value may be anything.
 const NOT_READ: [&str; 7] =
     ["allOf", "not", "if", "patternProperties", "prefixItems", "dependentSchemas", "$dynamicRef"];
 
-/// What a value looks like.
+/// The shape of a value.
 #[derive(Debug)]
 pub(crate) enum ValueShape {
     Anything,
@@ -30,7 +31,7 @@ pub(crate) struct ObjectShape {
 }
 
 impl ValueShape {
-    /// Reads a schema that a server wrote, or one that was learnt from results.
+    /// Reads a schema that a server wrote, or one that was inferred from results.
     pub(crate) fn new(schema: &Value, observed: bool) -> Rc<Self> {
         ShapeReader { root: schema, observed, parts: 0 }.read(schema, 0)
     }
@@ -99,7 +100,7 @@ impl<'s> ShapeReader<'s> {
     }
 }
 
-/// The one type that a value has if it is not null.
+/// Returns the only type that a value can have unless it is null.
 fn kind(schema: &Map<String, Value>) -> Option<&str> {
     match schema.get("type") {
         Some(Value::String(name)) => Some(name),
@@ -125,7 +126,7 @@ mod tests {
 
     use super::*;
 
-    /// `{a, b: [{c}]}`, with `!` after objects that are closed and `?` after those seen.
+    /// Writes a shape as `{a, b: [{c}]}`, with `!` after closed objects and `?` after observed ones.
     fn text(shape: &ValueShape) -> String {
         match shape {
             ValueShape::Anything => "*".to_owned(),

@@ -1,4 +1,4 @@
-//! The tools that a program names, each asked for once.
+//! The tools that a program names, each looked up once in the catalog.
 
 use std::{
     cell::{Cell, OnceCell, RefCell},
@@ -16,7 +16,7 @@ use crate::check::{
 pub(crate) struct UsedTool {
     pub(crate) known: KnownTool,
     shape: OnceCell<Rc<ValueShape>>,
-    /// The program changes results of it in ways that nobody can follow.
+    /// Whether the program changes results of the tool in ways that cannot be followed.
     pub(crate) is_changed: Cell<bool>,
 }
 
@@ -25,7 +25,7 @@ impl UsedTool {
         Rc::new(Self { known, shape: OnceCell::new(), is_changed: Cell::new(false) })
     }
 
-    /// What is known of its results.
+    /// Returns the shape of the tool's results.
     pub(crate) fn shape(&self) -> Rc<ValueShape> {
         let shape = self.shape.get_or_init(|| match &self.known.returns {
             Some(schema) => ValueShape::new(schema, self.known.observed),
@@ -35,14 +35,14 @@ impl UsedTool {
     }
 }
 
-/// How many names are looked up for `call_mcp_tool`: one tool can be written in many ways, and each has
-/// its schemas copied. Of further names nothing is known.
+/// How many names are looked up for `call_mcp_tool`: a tool can be written in many ways, and each copies
+/// its schemas. Nothing is reported about further names.
 const MAX_FULL_NAMES: usize = 200;
-/// For how many wrong names it is told what may have been meant: to find that in a large catalog takes
-/// milliseconds, and a program can be made of wrong names.
+/// How many wrong names get a suggestion: finding one in a large catalog takes milliseconds, and a
+/// program can be made of wrong names.
 const MAX_ADVICE: usize = 5;
 
-/// What a full name means.
+/// The meaning of a full name.
 #[derive(Clone, Debug)]
 pub(crate) enum FullNameMeaning {
     Tool(Rc<UsedTool>),
@@ -50,14 +50,14 @@ pub(crate) enum FullNameMeaning {
     NotKnown,
 }
 
-/// What a path such as `servers.github.create_issue` means.
+/// The meaning of a path such as `servers.github.create_issue`.
 #[derive(Clone, Debug)]
 pub(crate) enum PathMeaning {
     Servers,
     /// A server, by its module.
     Server(String),
     Tool(Rc<UsedTool>),
-    /// Something else, or nothing that there is.
+    /// Something else, or nothing that exists.
     Other,
 }
 
@@ -67,9 +67,9 @@ pub(crate) struct UsedTools<'k> {
     owners: OnceCell<HashMap<String, Vec<String>>>,
     by_path: RefCell<HashMap<String, Option<Rc<UsedTool>>>>,
     by_full_name: RefCell<HashMap<String, FullNameMeaning>>,
-    /// The program changes what may be the result of any tool.
+    /// Whether the program changes a value that may be the result of any tool.
     pub(crate) all_change: Cell<bool>,
-    /// For how many wrong names it may still be told what was meant.
+    /// How many wrong names still get a suggestion.
     advice_left: Cell<usize>,
 }
 
@@ -86,7 +86,7 @@ impl<'k> UsedTools<'k> {
         }
     }
 
-    /// Whether it is told once more what may have been meant by a wrong name.
+    /// Counts a suggestion for a wrong name, and tells whether it may still be made.
     pub(crate) fn takes_advice(&self) -> bool {
         let left = self.advice_left.get().checked_sub(1);
         self.advice_left.set(left.unwrap_or_default());
@@ -101,12 +101,12 @@ impl<'k> UsedTools<'k> {
         self.servers().iter().any(|server| server == module)
     }
 
-    /// Why a server is missing that is switched off.
+    /// Returns the reason for which a server is missing, if it is switched off.
     pub(crate) fn disabled(&self, module: &str) -> Option<String> {
         self.known.disabled(module)
     }
 
-    /// The names of a server's tools, if they are known.
+    /// Returns the names of a server's tools, if they are known.
     pub(crate) fn names(&self, module: &str) -> Option<Vec<String>> {
         self.known.tools(module)
     }
@@ -119,7 +119,7 @@ impl<'k> UsedTools<'k> {
         found.clone()
     }
 
-    /// The modules that have a tool of this name.
+    /// Returns the modules that have a tool of this name.
     pub(crate) fn owners(&self, name: &str) -> &[String] {
         let owners = self.owners.get_or_init(|| {
             let mut owners: HashMap<String, Vec<String>> = HashMap::new();
@@ -133,12 +133,12 @@ impl<'k> UsedTools<'k> {
         owners.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// The end of a message that says that a module has no such tool.
+    /// Returns the end of the message that a module has no such tool.
     pub(crate) fn suggest(&self, module: &str, name: &str) -> String {
         if self.takes_advice() { self.known.suggest(module, name) } else { String::new() }
     }
 
-    /// Why a full name means no tool.
+    /// Returns the reason for which a full name means no tool.
     pub(crate) fn why_wrong(&self, name: &str) -> String {
         match self.takes_advice() {
             true => self.known.why_wrong(name),
@@ -178,7 +178,7 @@ impl<'k> UsedTools<'k> {
         found.clone()
     }
 
-    /// Whether results of this tool may have other fields than it gave them.
+    /// Tells whether the program may have changed the fields of this tool's results.
     pub(crate) fn is_changed(&self, tool: &UsedTool) -> bool {
         self.all_change.get() || tool.is_changed.get()
     }

@@ -1,4 +1,4 @@
-//! What an expression is for certain.
+//! The value that an expression certainly has.
 
 use std::{
     cell::{Cell, RefCell},
@@ -20,7 +20,8 @@ use crate::{
     syntax::string,
 };
 
-/// Further than a value is handed on in any program that was written by hand. It bounds the stack.
+/// How far a value is followed from expression to expression: further than any program that was
+/// written by hand passes one on. It bounds the stack.
 const FURTHEST: usize = 40;
 /// The longest list that is known element by element.
 const MAX_PARTS: usize = 32;
@@ -30,15 +31,15 @@ pub(crate) enum Value {
     Unknown,
     /// A module, or something in one: `servers.github`, `asyncio.gather`.
     Path(Arc<str>),
-    /// A tool's call that nobody awaits yet, and what it will give.
+    /// A call of a tool that is not awaited yet, and its future result.
     Coroutine(Rc<UsedTool>, Rc<Value>),
-    /// Anything else that can be awaited, and what it will give.
+    /// Anything else that can be awaited, and its future value.
     Future(Rc<Value>),
     /// A result, or a part of one.
     Result(Rc<UsedTool>, Rc<ValueShape>),
-    /// So many values.
+    /// A known number of values.
     Parts(Rc<[Value]>),
-    /// Any number of such values.
+    /// Any number of values of this kind.
     List(Rc<Value>),
 }
 
@@ -57,7 +58,7 @@ impl Value {
         }
     }
 
-    /// What `for` gives, one by one.
+    /// Returns the value that `for` gives for each element.
     pub(crate) fn element(&self) -> Self {
         match self {
             Self::Result(tool, shape) => match &**shape {
@@ -74,7 +75,7 @@ impl Value {
         }
     }
 
-    /// What `await` gives.
+    /// Returns the value that `await` gives.
     pub(crate) fn awaited(&self) -> Self {
         match self {
             Self::Coroutine(_, value) | Self::Future(value) => (**value).clone(),
@@ -82,7 +83,7 @@ impl Value {
         }
     }
 
-    /// The value at a position.
+    /// Returns the value at a position.
     fn part(&self, position: usize) -> Self {
         match self {
             Self::Parts(parts) => parts.get(position).cloned().unwrap_or(Self::Unknown),
@@ -90,7 +91,7 @@ impl Value {
         }
     }
 
-    /// What is either of two.
+    /// Returns the value that is one of two; unknown unless they are the same.
     fn or(self, other: &Self) -> Self {
         match (&self, other) {
             (Self::Result(_, one), Self::Result(_, two)) if Rc::ptr_eq(one, two) => self,
@@ -99,7 +100,7 @@ impl Value {
         }
     }
 
-    /// The field of a dict.
+    /// Returns the value of a dict's field.
     pub(crate) fn field(&self, name: &str) -> Self {
         match self {
             Self::Result(tool, shape) => match &**shape {
@@ -112,7 +113,7 @@ impl Value {
         }
     }
 
-    /// The tools that it came from. None if it has more parts than may be looked at.
+    /// Visits the tools that the value came from. None if it has more than `parts_left` parts.
     pub(crate) fn tools(
         &self,
         parts_left: &mut usize,
@@ -131,14 +132,14 @@ impl Value {
     }
 }
 
-/// Tells what expressions are.
+/// The resolver of expressions to values.
 pub(crate) struct Values<'a, 'k> {
     pub(crate) facts: Facts<'a>,
     pub(crate) tools: UsedTools<'k>,
     given: GivenVariables<'k>,
     bound: RefCell<HashMap<(ScopeId, &'a str), Value>>,
-    /// What calls, fields and so on were found to be, by where they stand. Without it each part
-    /// of `a().b().c()` would be looked at more often than the one around it.
+    /// The values of calls, fields and so on, by their range. Without this cache each part of
+    /// `a().b().c()` would be resolved more often than the one around it.
     parts: RefCell<HashMap<TextRange, Value>>,
     depth: Cell<usize>,
 }
@@ -155,7 +156,7 @@ impl<'a, 'k> Values<'a, 'k> {
         }
     }
 
-    /// The name of a function that every program has, if an expression is one for certain.
+    /// Returns the name of the builtin function that an expression certainly is, if it is one.
     pub(crate) fn builtin<'e>(&self, expr: &'e Expr, scope: ScopeId) -> Option<&'e str> {
         let name = expr.as_name_expr()?;
         let meaning = self.facts.scopes.meaning(&name.id, scope, name.start());
@@ -163,7 +164,7 @@ impl<'a, 'k> Values<'a, 'k> {
         is_free.then_some(name.id.as_str())
     }
 
-    /// What an expression is that stands in this scope.
+    /// Resolves an expression in a scope to its value.
     pub(crate) fn of(&self, expr: &Expr, scope: ScopeId) -> Value {
         if expr.is_literal_expr() {
             return Value::Unknown;
@@ -230,14 +231,14 @@ impl<'a, 'k> Values<'a, 'k> {
         if let Some(known) = self.bound.borrow().get(&key) {
             return known.clone();
         }
-        // Until it is known; it may be made from itself.
+        // A placeholder while it is resolved, because it may be made from itself.
         self.bound.borrow_mut().insert(key, Value::Unknown);
         let value = self.of_source(&binding.source, binding.place.evaluated);
         self.bound.borrow_mut().insert(key, value.clone());
         value
     }
 
-    /// What a name is that the program does not bind: something of ours, or a tool without an import.
+    /// Resolves a name that the program does not bind: a name of Narrows, or a tool without an import.
     fn of_free(&self, name: &str) -> Value {
         if let Some(path) = standard::path(name) {
             return Value::Path(path.into());
@@ -298,7 +299,7 @@ impl<'a, 'k> Values<'a, 'k> {
     }
 }
 
-/// Instead of nothing: `[]`, `{}`, `None`.
+/// Tells whether an expression is an empty default: `[]`, `{}`, `None`.
 pub(crate) fn is_empty(expr: &Expr) -> bool {
     match expr {
         Expr::NoneLiteral(_) => true,

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Pieces of programs, which are put together at random.
+/// Generates pieces of programs, which are combined at random.
 fn pieces() -> impl Strategy<Value = String> {
     let statements = prop::sample::select(vec![
         "x = eval",
@@ -114,7 +114,7 @@ proptest! {
         let code = format!("{before}\nclass Other:\n    def method(self):\n        return __import__('os')\n{after}");
         if ruff_python_parser::parse_module(&code).is_ok() {
             let found = findings(&code);
-            // There may be so many that this one is left out.
+            // There may be so many findings that this one is left out.
             prop_assert!(
                 found.len() >= 50 || found.iter().any(|one| one.rule == "dynamic-import"),
                 "{code}"
@@ -141,7 +141,7 @@ fn programs_that_take_too_long_to_look_at_do_not_slip_through() {
     let sum = format!("x = 'a'{}\n", " + y".repeat(300));
     let complex = format!("{}print(1)\n", sum.repeat(300));
     assert_eq!(brief(&complex), [("too-complex", 1, Severity::Danger)]);
-    // A few of them are looked at.
+    // A few such sums are still reviewed.
     assert_clean(&sum.repeat(3));
 }
 
@@ -160,13 +160,13 @@ fn programs_that_do_not_parse_have_no_findings() {
     }
 }
 
-/// The processor time of this thread, which others on the machine do not use up.
+/// Returns the CPU time of this thread, which does not depend on the load of the machine.
 fn thread_cpu_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }
 
-/// What grows with the program, one name or one line many times.
+/// Tests programs that repeat one name or one line many times.
 #[test]
 fn megabytes_take_seconds() {
     let chain: String = (0..200_000).map(|n| format!("a{n} = a{} + a{}\n", n + 1, n + 2)).collect();

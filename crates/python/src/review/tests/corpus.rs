@@ -1,10 +1,10 @@
-//! Programs as agents write them.
+//! Typical programs of agents.
 
 use std::path::Path;
 
 use super::*;
 
-/// What is rightly said about ordinary programs: file, rule, severity.
+/// The findings in ordinary programs that are right: file, rule, severity.
 const RIGHT: [(&str, &str, Severity); 1] =
     [("ast_safe_calculator.py", "dynamic-code", Severity::Danger)];
 

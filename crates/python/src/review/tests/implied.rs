@@ -1,8 +1,8 @@
-//! What a program uses without an import is looked at as if it had imported it.
+//! Modules and tools that a program uses without an import are reviewed like imports.
 
 use super::{Severity::*, *};
 
-/// The findings in a program that is given a module of the library and a tool.
+/// Returns the findings in a program that gets a module of the library and a tool without an import.
 fn given(code: &str, level: &Level) -> Vec<(&'static str, u32, Severity)> {
     let implied = ImpliedImports {
         library: ["threading"].into(),
@@ -23,7 +23,7 @@ fn a_module_that_cannot_be_imported_is_not_had_without_an_import() {
     let code = "x = 1\nthreading.Lock()";
     assert_eq!(given(code, &level("hardened")), [("import-not-allowed", 2, Danger)]);
     assert_eq!(given(code, &level(Levels::DEFAULT)), []);
-    // It is a name of the program.
+    // Here, the name is the program's own.
     let own = "def f(threading):\n    return threading.Lock()";
     assert_eq!(given(own, &level("hardened")), []);
 }

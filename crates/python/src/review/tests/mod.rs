@@ -30,17 +30,17 @@ fn nothing_denied(_: &str) -> Option<Denial> {
     None
 }
 
-/// The findings in a program at the default level.
+/// Returns the findings in a program at the default level.
 fn findings(code: &str) -> Vec<ReviewFinding> {
     review(code, &level(Levels::DEFAULT), &ReviewSettings::default(), &nothing_denied)
 }
 
-/// Rule, line and severity of each finding.
+/// Returns rule, line and severity of each finding.
 fn brief(code: &str) -> Vec<(&'static str, u32, Severity)> {
     findings(code).iter().map(|one| (one.rule, one.line, one.severity)).collect()
 }
 
-/// The worst that was found by a rule.
+/// Checks the severity of the worst finding of a rule.
 #[track_caller]
 fn assert_found(code: &str, rule: &str, severity: Severity) {
     let found = findings(code);

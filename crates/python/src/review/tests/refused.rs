@@ -1,4 +1,4 @@
-//! What a level or its policy refuses: modules, code from text, tricks, tools.
+//! Programs that a level or its policy refuses: modules, code from text, tricks, tools.
 
 use super::{Severity::*, *};
 
@@ -32,7 +32,7 @@ fn code_from_text_is_found_however_it_is_named() {
         "x = f'{eval(\"1\")}'",
         "@eval\ndef f(): pass",
         "def f(x=eval('1')): pass",
-        // Not surely another one.
+        // The name may still mean the builtin.
         "if False:\n    eval = None\neval('1')",
         "eval('1')\neval = None",
         "eval = eval\neval('1')",
@@ -196,7 +196,7 @@ fn modules_are_held_against_the_list_of_the_level() {
     ] {
         assert_eq!(rules(code), [], "{code}");
     }
-    // The same program is nobody's business elsewhere.
+    // The same program is fine at other levels.
     assert_clean("import os, subprocess, socket");
     let message =
         &review("import requests", &hardened, &ReviewSettings::default(), &nothing_denied)[0];

@@ -1,4 +1,4 @@
-//! What the workspace holds, so that it is never more than it may.
+//! Counts what the workspace holds, so that it is never more than it may be.
 //!
 //! Whoever makes the workspace grow takes from the quota first and gives back what it did not use. The
 //! files themselves are counted when the workspace is opened, when the quota is reached, and from
@@ -30,7 +30,7 @@ const MAX_COUNT_AGE: Duration = Duration::from_secs(30);
 /// How often a count is tried that another process got in the way of.
 const MAX_TRIES: u32 = 3;
 
-/// What programs are told that want to write while the count is not known. No other error of a
+/// The error for programs that want to write while the count is not known. No other error of a
 /// workspace is this one.
 pub(in crate::fs) const UNCOUNTED: ErrorCode = ErrorCode::NotRecoverable;
 
@@ -40,7 +40,7 @@ pub(super) struct LastCount {
     pub(super) at: Instant,
     /// Why the count is not known. Nothing may grow then: an unknown count is not an empty one.
     failure: Option<String>,
-    /// The failure was met by somebody who wanted to write, and not told yet.
+    /// Whether the failure kept somebody from writing, and was not reported yet.
     is_untold: bool,
 }
 
@@ -51,7 +51,8 @@ impl Default for LastCount {
 }
 
 impl Workspace {
-    /// Returns why nothing can be written, if somebody could not since this was last asked.
+    /// Returns why nothing can be written, if that kept somebody from writing since this was last
+    /// asked.
     pub(in crate::fs) fn count_failure(&self) -> Option<String> {
         let mut counted = self.last_count();
         let is_untold = std::mem::take(&mut counted.is_untold);
@@ -135,7 +136,7 @@ impl Workspace {
     ) -> io::Result<(u64, u64)> {
         let mut bytes: u64 = open.values().filter_map(|open| open.removed_bytes).sum();
         let mut files = 0;
-        // What may not be read may be large all the same.
+        // Fails at a folder that may not be read, because its content may be large all the same.
         walk(&self.dir, Unreadable::Fail, |entry| {
             if !is_kept(entry) {
                 return Ok(Next::PassBy);
@@ -154,7 +155,7 @@ impl Workspace {
     }
 }
 
-/// Whether another process moved or removed what the count stood on.
+/// Tells whether another process moved or removed what the count stood on.
 fn is_disturbed(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::ResourceBusy | io::ErrorKind::NotFound)
 }

@@ -68,7 +68,7 @@ fn a_removed_file_counts_as_long_as_it_is_open_and_no_longer() {
     assert_eq!(used(&workspace), 0);
 }
 
-/// Whether this is a process in which only the named test runs. If not, the test is run in one.
+/// Tells whether this is a process in which only the named test runs. If not, the test is run in one.
 fn is_alone(test: &str) -> bool {
     const ALONE: &str = "NARROWS_SANDBOX_TEST_ALONE";
     if std::env::var_os(ALONE).is_some() {

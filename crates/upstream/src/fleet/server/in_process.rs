@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::*;
 use crate::{connection::in_process::connection, messages::inbox::Inbox};
 
-/// Lets a server run over a stream, as if it had just been started.
+/// Runs a server over a stream, as if it had just been started.
 pub(crate) async fn start(
     server: &Arc<Upstream>,
     stream: DuplexStream,

@@ -20,7 +20,8 @@ use crate::{
     messages::budget::{Budget, MessageMemory},
 };
 
-/// Messages, and the address that the first event names, are the same however the events are cut.
+/// Checks that messages, and the address that the first event names, are the same however the events
+/// are cut.
 ///
 /// A malformed line ends the stream. What came with it in one piece is lost with it, so that of the
 /// messages before such a line only the first ones are sure to arrive.
@@ -37,7 +38,7 @@ pub(crate) async fn check(bytes: &[u8], pieces: &[&[u8]]) {
     }
 }
 
-/// Messages that stand in lines arrive as events too, between other events.
+/// Checks that messages that stand in lines arrive as events too, between other events.
 pub(crate) async fn check_messages(bytes: &[u8], sizes: &[u8; 4]) {
     let mut expected = Vec::new();
     let mut written = String::from(": a comment\nevent: endpoint\ndata: /messages\n\n");

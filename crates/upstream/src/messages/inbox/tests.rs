@@ -13,7 +13,7 @@ use tokio::process::ChildStdout;
 use super::*;
 use crate::{messages::limits::MAX_MESSAGE_BYTES, stdio::transport::fuzz::transport_from};
 
-/// An answer with a text of so many bytes, or with so many empty lists.
+/// Returns an answer with a text of so many bytes, or with so many empty lists.
 fn answer(id: u64, bytes: usize, lists: usize) -> String {
     let lists = vec!["[]"; lists].join(",");
     let text = "x".repeat(bytes);
@@ -22,7 +22,7 @@ fn answer(id: u64, bytes: usize, lists: usize) -> String {
     )
 }
 
-/// A transport that reads lines from whoever has the other end.
+/// Returns a transport that reads lines from whoever has the other end.
 fn lines(inbox: &Inbox) -> (crate::stdio::transport::StdioTransport, std::io::PipeWriter) {
     let (reader, writer) = std::io::pipe().unwrap();
     let stdout = std::process::ChildStdout::from(OwnedFd::from(reader));
@@ -38,7 +38,7 @@ fn write(mut writer: std::io::PipeWriter, text: String) {
     });
 }
 
-/// Whether work that is done again and again ever leaves the async thread to others.
+/// Tells whether work that is done again and again ever leaves the async thread to others.
 async fn ever_leaves_thread<F: Future<Output = ()> + Send + 'static>(work: impl Fn() -> F) -> bool {
     for _ in 0..20 {
         if leaves_thread(work()).await {
@@ -110,8 +110,8 @@ async fn the_memory_of_an_answer_is_given_back_when_it_was_used() {
     assert_eq!(inbox.budget.used(), 0);
 }
 
-/// Many servers answer at once; returns the most memory that their answers had together. Each answer is
-/// used until so many are there.
+/// Lets many servers answer at once, and returns the most memory that their answers had together. Each
+/// answer is used until so many are there.
 async fn flood(budget: &Budget, servers: u64, bytes: usize, lists: usize, at_once: usize) -> u64 {
     let (most, all) = (&AtomicU64::new(0), &tokio::sync::Barrier::new(at_once));
     join_all((0..servers).map(|id| async move {

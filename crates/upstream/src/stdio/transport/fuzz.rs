@@ -100,7 +100,7 @@ async fn receive_all(bytes: &[u8], capacity: usize) -> Vec<Value> {
     messages
 }
 
-/// A transport that reads from a pipe, as from a child process, so many bytes at once.
+/// Returns a transport that reads from a pipe, as from a child process, so many bytes at once.
 fn transport(capacity: usize) -> (StdioTransport, PipeWriter) {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     let stdout = std::process::ChildStdout::from(OwnedFd::from(reader));
@@ -108,7 +108,7 @@ fn transport(capacity: usize) -> (StdioTransport, PipeWriter) {
     (transport_from(stdout, capacity, Inbox::default()), writer)
 }
 
-/// A transport that reads what a child prints, so many bytes at once.
+/// Returns a transport that reads what a child prints, so many bytes at once.
 pub(crate) fn transport_from(stdout: ChildStdout, capacity: usize, inbox: Inbox) -> StdioTransport {
     StdioTransport {
         stdin: Arc::default(),
@@ -128,7 +128,7 @@ pub(crate) fn transport_from(stdout: ChildStdout, capacity: usize, inbox: Inbox)
     }
 }
 
-/// Of a line that goes beyond the longest that is read, no more is kept than its ends.
+/// Checks that of a line that goes beyond the longest that is read, no more is kept than its ends.
 pub(crate) fn check_longest_line(bytes: &[u8], pieces: &[&[u8]]) {
     thread_local! {
         /// The beginning of a line that is nearly too long. Filling it takes long.
