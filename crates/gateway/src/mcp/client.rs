@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 /// Stops a client that reads slowly, or not at all, from filling our memory with events. Events beyond
 /// this are dropped, but for questions, which wait.
 const MAX_WAITING_EVENTS: usize = 256;
-/// The longest text of one progress message.
+/// The longest text of one progress message, and of one log message.
 const MAX_PROGRESS_BYTES: usize = 4 << 10;
 const MAX_LOG_BYTES: usize = 64 << 10;
 
