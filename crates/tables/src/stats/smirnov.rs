@@ -62,7 +62,7 @@ pub(super) fn two_sided_above(n: f64, d: f64) -> f64 {
     above.clamp(0.0, 1.0)
 }
 
-/// Computes n! / n^n × share^n, the first branch of the distribution.
+/// Computes n! / n^n × share^n, the distribution function of the smallest distances.
 fn smallest(n: f64, share: f64) -> f64 {
     (0.5 * (2.0 * PI * n).ln() - n + stirling_error(n) + n * share.ln()).exp()
 }

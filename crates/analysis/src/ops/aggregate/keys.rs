@@ -1,4 +1,4 @@
-//! Functions between numbers with a point and their keys.
+//! Functions that convert floats into their integer keys and back.
 
 use std::sync::Arc;
 

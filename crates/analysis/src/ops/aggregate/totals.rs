@@ -1,4 +1,4 @@
-//! Sums as whole numbers, if there is room for them.
+//! Converts sums into integers, if they fit.
 
 use datafusion::{
     arrow::{
@@ -28,7 +28,7 @@ struct Totals {
 }
 
 impl Totals {
-    /// Whether a sum is too large is only known once the rows are read.
+    /// Makes the error for a sum that is too large, which is known only once the rows are read.
     fn too_large(&self) -> DataFusionError {
         let name = &self.name;
         let reason = format!(

@@ -10,13 +10,13 @@ use crate::{
     suggestion::Suggestion,
 };
 
-/// What stands before an example.
+/// The words before an example.
 const AS_IN: &str = "; as in ";
 
-/// An entry of `validations`, and where it stands in the parameters.
+/// An entry of `validations`, after its path.
 pub(super) type WrittenRule = (String, Value);
 
-/// Parameters that have a value for each field, and the facet of a rule that each is.
+/// Parameters that have a value for each field, with the name of the rule that each sets.
 const BY_FIELD: &[(&str, &str)] = &[
     ("types", "type"),
     ("min", "min"),

@@ -1,4 +1,4 @@
-//! `sum` of whole numbers and decimals that says so when the result has no room, instead of a wrong
+//! `sum` of integers and decimals that fails when the result overflows, instead of returning a wrong
 //! number.
 
 use std::sync::Arc;

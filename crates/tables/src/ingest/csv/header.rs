@@ -6,7 +6,7 @@ use crate::flaw::{Flaw, Result};
 /// How many records are read to find the delimiter.
 const ENOUGH: usize = 50;
 
-/// Returns the delimiter that gives the most records of equal length.
+/// Returns the delimiter with which the most records have as many cells as the first.
 pub(super) fn delimiter(text: &str) -> u8 {
     let score = |delimiter: u8| {
         let mut records = Records::new(text, delimiter);
