@@ -46,9 +46,9 @@ pub(crate) enum Exit {
     WrongUse = 2,
     /// A limit ended the program.
     Limit = 3,
-    /// Interrupted by the user, as shells have it.
+    /// Interrupted by the user; the code that shells use for SIGINT.
     Interrupted = 130,
-    /// Whoever read the output went away, as shells have it.
+    /// The reader of the output went away; the code that shells use for SIGPIPE.
     OutputClosed = 141,
 }
 

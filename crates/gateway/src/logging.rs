@@ -44,7 +44,7 @@ impl LogFormat {
     }
 }
 
-/// Who reads the log.
+/// The reader of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LogReader {
     /// The client that started the gateway.

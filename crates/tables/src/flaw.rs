@@ -4,9 +4,9 @@ use datafusion::error::DataFusionError;
 
 #[derive(Debug)]
 pub(crate) enum Flaw {
-    /// What is wrong with the data.
+    /// A mistake in the data.
     Data(String),
-    /// What is wrong at a byte of the text.
+    /// A mistake at a byte of the text.
     At(usize, String),
     /// Objects that cannot be split into columns because other values are among them, by their dotted
     /// names. Loading is tried again with them kept as JSON text.

@@ -71,7 +71,7 @@ pub(crate) struct ClientConnection {
 
 #[derive(Default)]
 struct State {
-    /// What the client asked for with `logging/setLevel`.
+    /// The level that the client has set with `logging/setLevel`.
     level: Option<LoggingLevel>,
     /// The subscribed resources: from the address that the server uses to the one that the client knows.
     subscribed: BTreeMap<String, String>,

@@ -13,7 +13,8 @@ use datafusion::{
 
 use crate::{error::AnalysisError, ops::params::ParamName};
 
-/// A sum as a whole number. One that has no room says which field it is of and what can be done.
+/// Converts a sum into an integer. The error of one that is too large names its field and what can be
+/// done.
 pub(super) fn whole(sum: Expr, field: &ParamName) -> Expr {
     let signature = Signature::any(1, Volatility::Immutable);
     let ParamName { path, name } = field.clone();

@@ -78,7 +78,7 @@ pub(crate) async fn run(
     Ok(OpOutput { facts, frame: Some(OrderedRows::of(table).finish()?), later: None })
 }
 
-/// The first few different values of each column.
+/// Adds the first few different values of each column.
 async fn add_samples(
     work: &AnalysisContext,
     frame: &DataFrame,
@@ -112,7 +112,7 @@ fn note_estimates(work: &AnalysisContext, profiles: &[Profile]) {
     }
 }
 
-/// How many rows are the same as one before them, where that is quickly found.
+/// Counts rows that are equal to an earlier one, where that is quickly found.
 async fn duplicates(
     work: &AnalysisContext,
     frame: &DataFrame,

@@ -58,7 +58,7 @@ pub(super) struct Source<'a> {
     step: Option<Interval>,
     pub(super) limit: Option<usize>,
     zone: Option<(String, Tz)>,
-    /// What the times are, if they are numbers.
+    /// The meaning of the times, if they are numbers.
     numbers: Numbers,
     seen: Seen,
 }
@@ -358,7 +358,7 @@ pub(super) fn numeric_fields(
     Names::Many(names)
 }
 
-/// All rows, each group in the order of time.
+/// Reads all rows, each group in the order of time.
 pub(super) async fn all(
     source: &mut Source<'_>,
     held: &HeldArrays,

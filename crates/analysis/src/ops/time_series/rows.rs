@@ -107,7 +107,7 @@ pub(super) async fn run(
     Ok(rows.finish()?.into())
 }
 
-/// The columns that figures are of, each with its place in the parameters.
+/// Returns the columns that figures are computed of, each with its path in the parameters.
 fn values(
     work: &AnalysisContext,
     asked: &SeriesRequest,

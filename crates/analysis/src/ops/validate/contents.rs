@@ -51,12 +51,12 @@ impl Content {
         }
     }
 
-    /// Whether this is written in a text.
+    /// Returns an expression for whether a text has contents of this kind.
     pub(super) fn is_in(self, text: Expr) -> Expr {
         CONTENT.call(vec![text]).eq(lit(self.figure()))
     }
 
-    /// The texts that this is written in; null in the place of others.
+    /// Returns the texts that have contents of this kind, and null in the place of others.
     pub(super) fn only(self, text: Expr) -> Result<Expr> {
         Ok(when(self.is_in(text.clone()), text).end()?)
     }

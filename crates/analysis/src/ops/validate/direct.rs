@@ -91,7 +91,7 @@ impl FacetRules {
         self.fields[at].2.insert(facet.to_owned(), value);
     }
 
-    /// A list of rules, one rule, or an object with the rule of each field.
+    /// Reads a list of rules, one rule, or an object with the rule of each field.
     fn validations(&mut self, path: &str, value: &Value) -> Result<()> {
         if value.is_object() && !is_rule(value) {
             return self.schema(path, value);
@@ -157,7 +157,7 @@ impl FacetRules {
         Ok(())
     }
 
-    /// `{"price": [0, 100]}` or `{"price": {"min": 0}}`.
+    /// Reads `{"price": [0, 100]}` or `{"price": {"min": 0}}`.
     fn ranges(&mut self, path: &str, value: &Value) -> Result<()> {
         for (field, range) in pairs(path, value)? {
             let ends = match range {
@@ -174,7 +174,7 @@ impl FacetRules {
         Ok(())
     }
 
-    /// What is said of whole rows, or of the table.
+    /// Reads the rules for whole rows, or for the table.
     fn of_rows(&mut self, given: &Params<'_>) -> Result<()> {
         if let Some((path, value)) = given.value("unique") {
             // A list is unique together; a list of lists is several of those.
@@ -206,7 +206,7 @@ impl FacetRules {
     }
 }
 
-/// Whether an object is one rule, not fields with rules.
+/// Tells whether an object is one rule, and not fields with rules.
 fn is_rule(value: &Value) -> bool {
     let names = |key: &String| {
         let names = ["field", "fields", "expression", "unique", "row_count"];

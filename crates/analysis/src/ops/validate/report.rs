@@ -76,7 +76,7 @@ fn whole(batch: &RecordBatch, column: usize) -> u64 {
     value.and_then(|value| u64::try_from(value).ok()).unwrap_or_default()
 }
 
-/// Whether a row breaks one of these rules.
+/// Returns a condition for whether a row breaks one of these rules.
 fn any(checks: &[RuleCheck], which: impl Fn(&RuleCheck) -> bool) -> Expr {
     let chosen = checks.iter().enumerate().filter(|(_, check)| which(check));
     chosen.map(|(at, _)| ident(format!("v{at}"))).reduce(Expr::or).unwrap_or_else(|| lit(false))
@@ -123,7 +123,7 @@ fn facts(
     facts
 }
 
-/// A row for each violation, in the order of the rows.
+/// Makes a table with a row for each violation, in the order of the rows.
 fn table(
     work: &AnalysisContext,
     rows: DataFrame,
@@ -211,7 +211,7 @@ fn severity(severity: Severity) -> &'static str {
     }
 }
 
-/// A single row, about the table itself.
+/// Makes a single row about the table itself.
 fn of_table(
     work: &AnalysisContext,
     message: &str,

@@ -49,7 +49,7 @@ pub(crate) async fn run(
 struct EntryChecks<'a, 'b> {
     plan: &'a mut ValidationPlan<'b>,
     severity: Severity,
-    /// Of the entry, in the parameters.
+    /// The path of the entry in the parameters.
     path: String,
     coerce: Coerce,
 }
@@ -78,7 +78,7 @@ impl EntryChecks<'_, '_> {
         Ok(())
     }
 
-    /// The fields that the entry is about, each with its place in the parameters.
+    /// Returns the fields that the entry is about, each with its path in the parameters.
     fn fields<'e>(&self, entry: &'e Entry) -> Result<Vec<(String, &'e str)>> {
         let path = |parameter: &str| format!("{}.{parameter}", self.path);
         let fields = match (&entry.field, &entry.fields) {
@@ -402,7 +402,7 @@ impl EntryChecks<'_, '_> {
     }
 }
 
-/// A value as it is written, text without quotes.
+/// Writes a value, text without quotes.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -410,7 +410,7 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// Some values of a list.
+/// Writes some values of a list.
 fn shown(values: &[Value]) -> String {
     const MAX_SHOWN: usize = 10;
     let shown: Vec<String> = values.iter().take(MAX_SHOWN).map(plain).collect();

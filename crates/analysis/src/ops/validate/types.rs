@@ -111,7 +111,7 @@ fn is_time(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Timestamp(_, _) | DataType::Date64)
 }
 
-/// Infinity is its own floor, on either side of zero.
+/// Returns a condition for integers. Infinity is excluded, because it is its own floor.
 fn is_whole(number: Expr) -> Expr {
     floor(number.clone()).eq(number.clone()).and(abs(number).lt(lit(f64::INFINITY)))
 }

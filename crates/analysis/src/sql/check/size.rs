@@ -174,7 +174,7 @@ impl QuerySize {
     }
 }
 
-/// Whether its type depends on those of its parts.
+/// Tells whether the type of an expression depends on those of its parts.
 fn is_computed(expression: &Expr) -> bool {
     match expression {
         Expr::Function(_) => true,

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::guard::STEP_SHARE;
 
-/// What all constants of a query may have together.
+/// The most bytes of all constants of a query together.
 const CONSTANT_BYTES: usize = 1 << 20;
 
 /// What bounded functions may make: in all a share of the memory in each step, so that each may

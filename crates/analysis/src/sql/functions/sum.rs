@@ -43,7 +43,8 @@ struct Room {
 }
 
 impl Room {
-    /// Other numbers are summed as ever: floats, and decimals with digits to spare.
+    /// Returns none for numbers that the engine's own sum handles: floats, and decimals with digits to
+    /// spare.
     fn of(kind: &DataType) -> Option<Self> {
         let wide = match kind {
             DataType::Int64 | DataType::UInt64 => DataType::Decimal128(DECIMAL128_MAX_PRECISION, 0),

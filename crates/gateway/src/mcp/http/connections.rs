@@ -182,7 +182,8 @@ struct Open {
 }
 
 impl Connections {
-    /// `descriptors` is how many files this process can have open.
+    /// Makes the register of connections. `descriptors` is how many files this process can have open,
+    /// which lowers the limit.
     pub(super) fn new(limits: &HttpLimits, descriptors: Option<u64>) -> Arc<Self> {
         let wanted = limits.max_connections as usize;
         let possible = descriptors.map_or(wanted, |all| {

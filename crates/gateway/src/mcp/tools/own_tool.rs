@@ -30,7 +30,7 @@ pub(in crate::mcp) struct OwnTool {
     pub(super) handler: fn(ToolRequest) -> BoxFuture<'static, ClientResult>,
 }
 
-/// What a tool is for, as far as all of a kind are treated alike.
+/// The purpose of a tool. Tools with the same purpose are treated alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// Runs a program.

@@ -257,7 +257,7 @@ impl Column {
         facts
     }
 
-    /// The text of a row, if it is text.
+    /// Returns the text of a row, if it is text.
     pub(in crate::ingest) fn text(&self, row: usize) -> Option<String> {
         match &self.values {
             ColumnValues::Text(texts) if row < texts.len() && self.nulls.is_valid(row) => {
@@ -300,7 +300,7 @@ fn write(texts: &mut Texts, cell: Cell<'_>) -> Kind {
     }
 }
 
-/// All values as text, with what they were.
+/// Converts all values to text, with the kinds that they had.
 pub(in crate::ingest) fn mixed(
     values: ColumnValues,
     len: usize,
