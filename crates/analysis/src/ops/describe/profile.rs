@@ -154,8 +154,8 @@ impl ProfilePass {
         Ok(())
     }
 
-    /// The quartiles of numbers, and how often each is there, which comes back. What is rounded to
-    /// be put in order is counted as it is: it may be the same as what is next to it.
+    /// Adds the quartiles of numbers, and returns the counts of the values. Numbers that are rounded to
+    /// be sorted are counted by themselves, because rounding may make two of them equal.
     fn add_distribution(
         &self,
         column: &mut ProfiledColumn<'_>,

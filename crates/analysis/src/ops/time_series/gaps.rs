@@ -102,8 +102,8 @@ pub(super) fn usual_step(series: &[TimeSeries]) -> Option<Interval> {
     Some(if micros % DAY == 0 { Interval::Days(micros / DAY) } else { Interval::Fixed(micros) })
 }
 
-/// The day of the month on which all of these times are, where the last day of a month stands for
-/// those that it does not have: 31 for the ends of months.
+/// Returns the day of the month on which all of these times are. The last day of a month stands for days
+/// that it does not have: 31 for the ends of months.
 fn day_of_months(mut times: impl Iterator<Item = i64> + Clone) -> Option<i64> {
     let day = times.clone().map(day_of_month).max()?;
     let is_there = |time| day_of_month(time) == day.min(days_in(month_of(time)));
@@ -135,7 +135,7 @@ pub(super) fn find(times: &[i64], step: Option<Interval>) -> Vec<Gap> {
     gaps.filter(|gap| gap.missing > 0).collect()
 }
 
-/// The gap between two times, of which `day` is the day of the month if all have the same.
+/// Returns the gap between two times. `day` is their day of the month if all times have the same.
 fn between(before: i64, after: i64, step: Interval, day: Option<i64>) -> Option<Gap> {
     match step {
         Interval::Months { every, .. } => {

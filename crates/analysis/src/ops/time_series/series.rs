@@ -86,7 +86,7 @@ impl TimeSeries {
         self
     }
 
-    /// Where the window of each row begins. A window of time has its end in it and not its
+    /// Returns where the window of each row begins. A window of time includes its end but not its
     /// beginning.
     fn starts(&self, window: Window) -> Vec<usize> {
         let mut start = 0;

@@ -84,7 +84,8 @@ const METHODS: &[(&str, FillMethod)] = &[
     ("average", FillMethod::Mean),
 ];
 
-/// `{"method": "previous", "fields": ["amount"]}`; without fields all that it can be done for.
+/// Applies `{"method": "previous", "fields": ["amount"]}`; without fields to all columns that the method
+/// can fill.
 async fn by_method(
     work: &AnalysisContext,
     rows: OrderedRows,

@@ -214,7 +214,7 @@ async fn number_like(
     }
 }
 
-/// The columns of the result: those of this table, then those of the other. A key with the same
+/// Returns the columns of the result: those of this table, then those of the other. A key with the same
 /// name in both is one column.
 fn outputs(
     path: &str,

@@ -37,8 +37,8 @@ fn without_fields(path: &str, fields: Value) -> AnalysisError {
     AnalysisError::suggesting(path, "for which fields is missing", suggestion)
 }
 
-/// All rules of a request, one for each field as far as they are written by facet: what is not of
-/// its type is not told as out of bounds too.
+/// Returns all rules of a request. Those that are written by facet are merged into one rule for each
+/// field, so that a value of a wrong type is not reported as out of bounds too.
 pub(super) fn rules(
     given: &Params<'_>,
     parameters: &Map<String, Value>,
@@ -101,8 +101,8 @@ impl FacetRules {
         Ok(())
     }
 
-    /// `{"id": "integer", "price": {"type": "numeric", "min": 0}}`, a list of rules, or of columns
-    /// that have to be there.
+    /// Reads `{"id": "integer", "price": {"type": "numeric", "min": 0}}`, a list of rules, or a list of
+    /// required columns.
     fn schema(&mut self, path: &str, value: &Value) -> Result<()> {
         if let Value::Array(entries) = value {
             return match entries.iter().all(Value::is_object) {

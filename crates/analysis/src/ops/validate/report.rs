@@ -159,7 +159,8 @@ fn shown(range: CountRange) -> String {
     }
 }
 
-/// The rows that break a rule are few: only those are multiplied by the rules that they break.
+/// Makes a row for each rule that a row breaks. Rows that break a rule are few, and only these are
+/// multiplied.
 fn of_rows(rows: DataFrame, checks: &[RuleCheck], has_warnings: bool) -> Result<DataFrame> {
     let numbers = (0_i64..)
         .zip(checks)
@@ -192,7 +193,7 @@ fn of_rows(rows: DataFrame, checks: &[RuleCheck], has_warnings: bool) -> Result<
     Ok(broken.select(selected)?)
 }
 
-/// By the number of the rule.
+/// Returns an expression that selects a value by the number of the rule.
 fn each(checks: &[RuleCheck], of: impl Fn(&RuleCheck) -> Expr) -> Result<Expr> {
     let mut cases = case(ident("check"));
     for (number, check) in (0_i64..).zip(checks) {

@@ -142,7 +142,7 @@ impl Drop for Busy {
     }
 }
 
-/// The body of an answer; the request counts as busy until it is dropped.
+/// The body of an answer. The connection counts as busy until it is dropped.
 struct AnswerBody {
     body: Body,
     _busy: Busy,
