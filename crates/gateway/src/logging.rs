@@ -14,7 +14,7 @@ const STDIO_FILTER: &str = "error,narrows=warn";
 /// connection.
 const HTTP_FILTER: &str = "error,narrows=info";
 
-/// Never logged: the protocol layer, whose messages have personal data in them.
+/// Never logged: the protocol layer, which would log whole messages, personal data included.
 const NEVER: &str = "rmcp=off";
 
 /// How lines of the log are written.

@@ -34,7 +34,8 @@ use super::json_scan::{self, ScanError};
 /// for ever; here they are refused.
 const MAX_LINE_BYTES: usize = DEFAULT_MAX_LINE_LENGTH;
 const CHUNK_BYTES: usize = 16 << 10;
-/// Checking or parsing a line up to this size takes no longer than handing it to another thread.
+/// Checking or parsing a line up to this size takes no longer than handing the thread's other tasks
+/// over.
 const LARGE_BYTES: usize = 64 << 10;
 
 /// A reader that drops lines which are too long, or which would take many times their size in memory

@@ -119,12 +119,12 @@ fn sockets() -> Option<(UnixStream, UnixStream)> {
     Some((UnixStream::from_std(reader).ok()?, UnixStream::from_std(writer).ok()?))
 }
 
-/// A transport that mends four things in what rmcp does:
+/// A transport that works around four limits of rmcp:
 /// - Before the first request, it ignores messages such as the cancellation of a probe, which rmcp takes
 ///   for a broken handshake.
 /// - It reports the end of input only when all requests are answered: rmcp sends no notifications or
 ///   questions after the end, so that work which waits for an answer to one would wait for ever.
-/// - It answers requests that were too large to be parsed.
+/// - It answers requests that [`CheckedLines`] has refused, which rmcp never sees.
 /// - It refuses a second request with the id of one that is under way.
 struct DrainingTransport<T> {
     inner: T,
@@ -245,8 +245,8 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for DrainingTransport<T> {
     }
 }
 
-/// Waits for a message. It is parsed in one go when it is complete, on a thread of its own if `is_large`
-/// says that this takes long.
+/// Waits for a message, which is parsed in one go when it is complete. If `is_large` says that this
+/// takes long, it runs in [`apart`], which hands the other tasks of this thread over.
 async fn parsed_apart<T>(is_large: &AtomicBool, receiving: impl Future<Output = T>) -> T {
     let mut receiving = pin!(receiving);
     poll_fn(|cx| {

@@ -243,9 +243,9 @@ async fn discard(mut pieces: BodyDataStream) {
     }
 }
 
-/// Waits for the answer to a request. Its body is complete, so that the first poll parses it in one go;
-/// that poll happens on a thread of its own, because otherwise a few large requests would take all
-/// threads. Then `parsed` is called.
+/// Waits for the answer to a request. Its body is complete, so that the first poll parses it in one go.
+/// That poll runs in [`apart`], which hands the other tasks of this thread over: otherwise a few large
+/// requests would take all threads. Then `parsed` is called.
 async fn parsed_apart(answer: impl Future<Output = Response>, parsed: impl FnOnce()) -> Response {
     let mut answer = pin!(answer);
     let first = poll_fn(|cx| Poll::Ready(apart(|| answer.as_mut().poll(cx)))).await;

@@ -200,7 +200,7 @@ impl Sessions {
     }
 
     /// Takes a place for a new session. If there is none, the caller's session that has been idle
-    /// longest is ended for it.
+    /// longest is ended for it, provided that it was idle for [`SPARE_TIME`].
     async fn place(&self, sender: &Sender) -> Result<Entry, SessionsError> {
         let owner = sender.caller.id;
         let take = |places: &Arc<Semaphore>| Arc::clone(places).try_acquire_owned().ok();
