@@ -220,7 +220,7 @@ impl Printer {
         out.write_all(bytes).and_then(|()| out.flush())
     }
 
-    /// Writes a question and reads its answer.
+    /// Writes a question and reads its answer, whose line break ends the terminal's line.
     fn answer_to(self, question: &str) -> io::Result<String> {
         // Held from the question to its answer, which so is not taken for that of another one.
         // Standard error is free meanwhile: whoever is interrupted still has something to say.

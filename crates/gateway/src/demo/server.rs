@@ -22,7 +22,8 @@ use crate::app::Exit;
 /// How many times a build has to be polled before it is done.
 const POLLS: u64 = 4;
 
-/// What the server does wrong when a tool is called, for those who measure what others notice of it.
+/// The fault of the server when a tool is called, for tests and measurements of what others notice of
+/// it.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Fault {
     /// It never answers

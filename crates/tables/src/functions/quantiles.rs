@@ -117,7 +117,8 @@ impl QuantileGroups {
         Ok(())
     }
 
-    /// Takes the values of the first groups, ordered by group, and returns where each group begins.
+    /// Takes the values of the groups that are asked for, ordered by group, and returns where each group
+    /// begins.
     fn take(&mut self, emit_to: EmitTo) -> (Vec<f64>, Vec<usize>) {
         let (count, rest) = match emit_to {
             EmitTo::All => (self.count, 0),
