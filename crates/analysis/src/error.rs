@@ -1,4 +1,4 @@
-//! Why there is no answer, in words for whoever asked.
+//! Errors of analyses, in words for the caller.
 
 mod explain;
 
@@ -49,7 +49,7 @@ pub enum AnalysisError {
          for one of them, or write the tables to files and name these"
     )]
     TablesWaiting,
-    /// Nothing that the caller could mend.
+    /// An error that the caller cannot mend.
     #[error("the analysis failed: {0}")]
     Internal(String),
 }
@@ -61,7 +61,8 @@ impl AnalysisError {
         Self::suggesting(parameter, reason, Suggestion::default())
     }
 
-    /// The same, with calls of which one is said that works with the tables at hand.
+    /// Makes an error of a parameter with suggested calls, of which one is shown that works with the
+    /// tables at hand.
     pub(crate) fn suggesting(
         parameter: impl Into<String>,
         reason: impl Display,
@@ -70,7 +71,7 @@ impl AnalysisError {
         Self::Parameter { parameter: parameter.into(), reason: reason.to_string(), suggestion }
     }
 
-    /// "no column 'setor'; did you mean sector? columns: …"
+    /// Makes the error for an unknown column: "no column 'setor'; did you mean sector? columns: …"
     pub(crate) fn no_column<'a>(
         parameter: impl Into<String>,
         name: &str,
@@ -80,7 +81,7 @@ impl AnalysisError {
         Self::parameter(parameter, format!("no column {name:?}{near}{}", available(known)))
     }
 
-    /// A word that is none of those that may stand there.
+    /// Makes the error for a word that is not one of those that are allowed there.
     pub(crate) fn no_word<'a>(
         path: impl Into<String>,
         word: &str,
@@ -90,7 +91,7 @@ impl AnalysisError {
         Self::parameter(path, format!("no {word:?} here{near}{}", available(known)))
     }
 
-    /// Without the middle of what is very long: a name can be as long as a query.
+    /// Cuts the middle out of a very long message: a name can be as long as a query.
     pub(crate) fn shortened(mut self) -> Self {
         let text = match &mut self {
             Self::Parameter { reason, .. } | Self::Data { reason, .. } => reason,
@@ -106,7 +107,7 @@ impl AnalysisError {
         self
     }
 
-    /// Whether something was asked for that cannot be had.
+    /// Tells whether the request is at fault, and not the data, a limit or the machine.
     pub fn is_wrong_use(&self) -> bool {
         matches!(self, Self::Parameter { .. } | Self::Sql(_))
     }
@@ -116,14 +117,14 @@ impl AnalysisError {
     }
 }
 
-/// How much of a long message is said, and how much of that is its end, where the advice is.
+/// The longest message, and how much of that is its end, where the advice is.
 const MAX_CHARS: usize = 1000;
 const END_CHARS: usize = 500;
 
 /// How many names a message lists.
 const MAX_NAMES: usize = 30;
 
-/// "; there are a, b, c"
+/// Lists the names that exist: "; there are a, b, c"
 pub(crate) fn available<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.into_iter().collect();
     match names.len() {
@@ -136,7 +137,8 @@ pub(crate) fn available<'a>(names: impl IntoIterator<Item = &'a str>) -> String 
 }
 
 impl From<DataFusionError> for AnalysisError {
-    /// Limits have no values here; `engine`, which knows them, puts them in.
+    /// Converts an error of the query engine. Limits have no values here; `runtime::job`, which knows
+    /// them, puts them in.
     fn from(error: DataFusionError) -> Self {
         explain(&error, Self::Internal)
     }

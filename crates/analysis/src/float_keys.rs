@@ -1,19 +1,20 @@
-//! Numbers with a point as whole numbers in the same order.
+//! Maps floats to integers in the same order.
 //!
-//! The query engine looks for the smallest number of a group from the largest finite one
-//! downwards, so that it never finds infinity. Whole numbers have no such end.
+//! The query engine looks for the smallest number of a group from the largest finite one downwards, so
+//! that it never finds infinity. Integers have no such end.
 
-/// The whole number in the place of a number with a point.
+/// Returns the integer that stands for a float.
 pub(crate) fn key(number: f64) -> i64 {
     mirrored(number.to_bits() as i64)
 }
 
-/// The number with a point that a key stands for.
+/// Returns the float that a key stands for.
 pub(crate) fn number(key: i64) -> f64 {
     f64::from_bits(mirrored(key) as u64)
 }
 
-/// The bits of a negative number grow with its distance from zero. Twice mirrored is as before.
+/// Reverses the order of negative numbers, whose bits grow with the distance from zero. Applied twice,
+/// it changes nothing.
 fn mirrored(bits: i64) -> i64 {
     bits ^ (((bits >> 63) as u64) >> 1) as i64
 }

@@ -1,8 +1,8 @@
-//! What can be asked for: the types of analysis by their names.
+//! The types of analysis, by their names.
 
 use serde::{Deserialize, Serialize};
 
-/// The types of analysis.
+/// A type of analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AnalysisType {

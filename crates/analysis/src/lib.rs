@@ -1,7 +1,8 @@
 //! Tables at native speed: analyses and read-only SQL over JSON, CSV, Parquet and Python values.
 //!
-//! A [`Request`] says what to do with tables, each of which is an [`Input`]; [`Analysis::run`] does
-//! it within its limits and gives an [`Answer`]. This crate knows no workspace, tools or clients.
+//! A [`Request`] says what to do with tables, each of which is an [`Input`]; [`Analysis::run`] runs it
+//! within its limits and returns an [`Answer`]. This crate knows nothing of workspaces, tools or
+//! clients.
 
 mod aliases;
 mod answer;

@@ -1,4 +1,4 @@
-//! From data as it comes to tables, with its flaws and notes said for whoever asked.
+//! Loads data into tables, with errors and notes in the caller's words.
 
 use datafusion::prelude::SessionContext;
 use narrows_tables::{Input, LoadError, Loaded};
@@ -8,7 +8,7 @@ use crate::{
     work::MAIN,
 };
 
-/// Makes a table of data. What it holds in memory is reserved in the context's memory pool.
+/// Loads data as a table. The memory that it holds is reserved in the context's memory pool.
 pub(crate) async fn load(context: &SessionContext, name: &str, input: Input) -> Result<Loaded> {
     let loaded = narrows_tables::load(context, name, input).await;
     let mut loaded = loaded.map_err(|error| failure(name, error))?;

@@ -1,4 +1,4 @@
-//! How values are compared in conditions: the operators, and what callers call them.
+//! The operators of conditions, and the names that callers use for them.
 
 use narrows_model::nearest;
 
@@ -23,7 +23,7 @@ pub(crate) enum Operator {
     Between,
 }
 
-/// The names that are told come first.
+/// All names of operators. Those that messages list come first.
 const OPERATORS: &[(&str, Operator)] = &[
     ("==", Operator::Equal),
     ("!=", Operator::NotEqual),
@@ -68,7 +68,7 @@ const OPERATORS: &[(&str, Operator)] = &[
     ("ilike", Operator::Matches),
 ];
 
-/// How many of them a message lists.
+/// How many names of operators a message lists.
 const TOLD_OPERATORS: usize = 15;
 
 impl Operator {
@@ -88,7 +88,7 @@ impl Operator {
     }
 }
 
-/// Whether a text is what a comparison may be called.
+/// Tells whether a text is the name of an operator.
 pub(crate) fn is_operator(text: &str) -> bool {
     Operator::read("", text).is_ok()
 }

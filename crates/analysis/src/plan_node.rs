@@ -1,8 +1,8 @@
-//! What nodes of a running plan say of themselves that only look at the rows of their one input.
+//! The common part of plan nodes that only look at the rows of their one input.
 
-/// Writes the part of `ExecutionPlan` that is the same for nodes that give the rows of their `input` on in
-/// the order in which they come, and evaluate no expressions. Each has a `with_input` beside it, which
-/// returns the same node above another input.
+/// Writes the part of `ExecutionPlan` that is the same for nodes which pass on the rows of their `input`
+/// in the same order and evaluate no expressions. Each has a `with_input` beside it, which returns the
+/// same node above another input.
 macro_rules! passes_rows_on {
     ($name:literal) => {
         fn name(&self) -> &str {

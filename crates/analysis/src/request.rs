@@ -1,31 +1,31 @@
-//! What is asked for.
+//! Requests: one analysis, and what its answer may contain.
 
 use serde_json::{Map, Value};
 
 use crate::{answer::Format, error::AnalysisError, kind::AnalysisType};
 
-/// One analysis of one or more tables.
+/// A request for one analysis of one or more tables.
 #[derive(Debug)]
 pub struct Request {
     pub kind: AnalysisType,
-    /// What `kind` takes; each module of `ops` reads its own.
+    /// The parameters of `kind`; each module of `ops` reads its own.
     pub parameters: Map<String, Value>,
     pub output: Output,
-    /// Why nothing can be done, if that is known already: it is said once there are tables, with a
-    /// call that works for them.
+    /// The reason why the analysis cannot be done, if it is known already. It is returned once the
+    /// tables are loaded, together with a call that works for them.
     pub refusal: Option<AnalysisError>,
 }
 
-/// What an answer may have in it.
+/// The limits and the form of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
     /// The most rows that come back.
     pub rows: usize,
     /// The most bytes that come back.
     pub bytes: usize,
-    /// The form of tables in text; the fewest tokens if nothing is said.
+    /// The form of tables in text; none chooses the one with the fewest tokens.
     pub format: Option<Format>,
-    /// Whether it says what the rows would have cost a model.
+    /// Whether the answer says how many tokens the rows would have cost a model.
     pub cost: bool,
 }
 

@@ -1,6 +1,6 @@
-//! How names are spelt: what callers write with capitals, spaces or dashes, as our names are written.
+//! Converts names that callers write with capitals, spaces or dashes into our spelling.
 
-/// `groupBy`, `Group By` and `group-by` as `group_by`.
+/// Converts a name into snake case: `groupBy`, `Group By` and `group-by` become `group_by`.
 pub(crate) fn snake_case(name: &str) -> String {
     let mut snake = String::new();
     let mut is_after_lower = false;

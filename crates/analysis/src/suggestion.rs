@@ -1,7 +1,7 @@
 //! Calls that work in the place of one that does not, with columns of the table at hand.
 //!
-//! They are written with placeholders, such as `<number>`, for which columns of the right type are
-//! put in once there is a table; see `engine/suggested.rs`, which tries them.
+//! They are written with placeholders, such as `<number>`, which are replaced by columns of the right
+//! type once there is a table; `runtime/suggested.rs` tries them.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::spelling::snake_case;
 
-/// What stands for columns and tables in calls, and what they are called where there are none.
+/// The placeholders for columns and tables in calls, each with a name to show where there is no table.
 const PLACEHOLDERS: [(&str, &str); 7] = [
     ("<number>", "amount"),
     ("<number 2>", "price"),
@@ -21,7 +21,7 @@ const PLACEHOLDERS: [(&str, &str); 7] = [
     ("<table 2>", "other"),
 ];
 
-/// The names of columns that have times, though their type may be text.
+/// Names of columns that usually hold times, though their type may be text.
 pub(crate) const TIME_NAMES: [&str; 9] =
     ["time", "timestamp", "datetime", "date", "ts", "day", "month", "week", "year"];
 
@@ -30,7 +30,7 @@ const MAX_TEXT: usize = 400;
 /// How many columns of a type are tried in each call.
 const MAX_TURNS: usize = 4;
 
-/// Calls that may work, the best first. An error says one of them.
+/// Calls that may work, the best first. An error shows one of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Suggestion {
     calls: Vec<Call>,
@@ -39,7 +39,7 @@ pub struct Suggestion {
 /// A call of `execute_analysis`, or only the parameters of one whose type is not in question.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Call {
-    /// What stands before it in a message.
+    /// The words before the call in a message.
     lead: String,
     pub(crate) analysis_type: Option<String>,
     pub(crate) parameters: Map<String, Value>,
@@ -54,7 +54,7 @@ impl Suggestion {
         self
     }
 
-    /// "; as in {"analysis_type": …}"
+    /// Suggests one call, which a message shows as "; as in {"analysis_type": …}"
     pub(crate) fn call(analysis_type: &str, parameters: Value) -> Self {
         Self::default().or_call(analysis_type, parameters)
     }
@@ -67,7 +67,8 @@ impl Suggestion {
         self.calls.is_empty()
     }
 
-    /// The calls with columns and tables that there are, in the order in which they are tried.
+    /// Returns the calls with existing columns and tables in the place of placeholders, in the order in
+    /// which they are tried.
     pub(crate) fn filled(&self, schema: &DFSchema, tables: &[String]) -> Vec<Call> {
         let there = TableColumns::of(schema, tables);
         let mut filled: Vec<Call> = Vec::new();
@@ -85,7 +86,7 @@ impl Suggestion {
     }
 }
 
-/// Where there is no table, with made-up names.
+/// Writes the first call that is short enough, with made-up names because there is no table.
 impl fmt::Display for Suggestion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let made_up = |name: &str| {
@@ -116,7 +117,8 @@ impl fmt::Display for Call {
     }
 }
 
-/// The columns of a table by what they hold; keys of rows, which few ask about, come last.
+/// The columns of a table by the kind of their values. Keys of rows come last, because few ask about
+/// them.
 struct TableColumns<'s> {
     numbers: Vec<&'s str>,
     texts: Vec<&'s str>,
@@ -147,7 +149,7 @@ impl<'s> TableColumns<'s> {
         }
     }
 
-    /// What a placeholder stands for, at a turn of trying.
+    /// Returns the name that replaces a placeholder at a turn; each turn takes other columns.
     fn get(&self, placeholder: &str, turn: usize) -> Option<String> {
         let (columns, at): (&[&str], usize) = match placeholder {
             "<number>" => (&self.numbers, 0),
@@ -168,7 +170,7 @@ fn is_key(name: &str) -> bool {
     name == "id" || name.ends_with("_id")
 }
 
-/// Puts names in the place of placeholders; none if there is none for one of them.
+/// Replaces placeholders by names. Returns none if there is no name for one of them.
 fn replaced_in(
     parameters: &Map<String, Value>,
     name_of: &dyn Fn(&str) -> Option<String>,
@@ -190,7 +192,8 @@ fn replaced(value: &Value, name_of: &dyn Fn(&str) -> Option<String>) -> Option<V
     })
 }
 
-/// A placeholder alone is a name as it is; within a text, which is SQL then, it is quoted.
+/// Replaces placeholders in a text. A placeholder alone becomes the plain name; within a longer text,
+/// which is SQL then, the name is quoted.
 fn replaced_text(text: &str, name_of: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     if PLACEHOLDERS.iter().any(|(placeholder, _)| *placeholder == text) {
         return name_of(text);
@@ -204,7 +207,7 @@ fn replaced_text(text: &str, name_of: &dyn Fn(&str) -> Option<String>) -> Option
     Some(replaced)
 }
 
-/// A name as SQL has it.
+/// Quotes a name for SQL.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

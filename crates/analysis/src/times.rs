@@ -1,4 +1,4 @@
-//! Points in time, as microseconds since 1970.
+//! Parses points in time as microseconds since 1970.
 
 mod clock;
 #[cfg(test)]

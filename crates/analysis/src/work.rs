@@ -1,4 +1,4 @@
-//! One analysis while it runs: its tables, and what is noted on the way.
+//! The context of one analysis while it runs: its tables, and the notes that were made.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -15,35 +15,35 @@ use serde_json::{Map, Value};
 
 use crate::error::{AnalysisError, Result, available, explain};
 
-/// The name of the table that an analysis is about, unless it has several.
+/// The name of the first table, which an analysis is about, whatever else it is called.
 pub(crate) const MAIN: &str = "data";
 
-/// Of how many expressions it can be said that they failed: each is kept with its plan.
+/// How many expressions of the caller are kept to find one that failed: each is kept with its plan.
 const MAX_EXPRESSIONS: usize = 100;
 
 pub(crate) struct AnalysisContext {
     context: SessionContext,
-    /// In the order in which they were given; the first is what an analysis is about.
+    /// The names of the tables in the order in which they were given; the analysis is about the first.
     tables: Vec<String>,
-    /// The rows of the first table that the analysis is about, if not all of them are meant.
+    /// The rows of the first table that a `filter` parameter chose, if there is one.
     narrowed: OnceLock<DataFrame>,
     notes: Mutex<Vec<String>>,
     expressions: Mutex<Vec<RecordedExpression>>,
 }
 
-/// An expression of a caller, where it stands in the parameters, and the rows that it is of.
+/// An expression of the caller, with its place in the parameters and the frame that it is computed from.
 struct RecordedExpression {
     parameter: String,
     frame: DataFrame,
     value: Expr,
 }
 
-/// What an analysis has found; its frame has not been run yet.
+/// The result of an operation, whose frame has not been run yet.
 #[derive(Default)]
 pub(crate) struct OpOutput {
     pub(crate) facts: Map<String, Value>,
     pub(crate) frame: Option<DataFrame>,
-    /// More facts, once the frame has been run.
+    /// Facts that are known only after the frame was run.
     pub(crate) later: Option<DeferredFacts>,
 }
 
@@ -56,7 +56,7 @@ impl From<DataFrame> for OpOutput {
 }
 
 impl AnalysisContext {
-    /// The tables are registered with the context by these names.
+    /// Makes the context of an analysis of tables that are registered with `context` by these names.
     pub(crate) fn new(context: SessionContext, tables: Vec<String>, notes: Vec<String>) -> Self {
         Self {
             context,
@@ -67,7 +67,7 @@ impl AnalysisContext {
         }
     }
 
-    /// All rows of the same tables, without what was noted.
+    /// Returns a context for all rows of the same tables, without the notes and recorded expressions.
     pub(crate) fn fresh(&self) -> Self {
         Self::new(self.context.clone(), self.tables.clone(), Vec::new())
     }
@@ -76,17 +76,17 @@ impl AnalysisContext {
         &self.context
     }
 
-    /// The names of the tables.
+    /// Returns the names of the tables.
     pub(crate) fn tables(&self) -> &[String] {
         &self.tables
     }
 
-    /// Has the analysis be about these rows of its table only.
+    /// Restricts the analysis to these rows of its table.
     pub(crate) fn narrow(&self, rows: DataFrame) {
         let _ = self.narrowed.set(rows);
     }
 
-    /// The table that the analysis is about.
+    /// Returns the table that the analysis is about, or the chosen rows of it.
     pub(crate) async fn main(&self) -> Result<DataFrame> {
         if let Some(rows) = self.narrowed.get() {
             return Ok(rows.clone());
@@ -97,7 +97,7 @@ impl AnalysisContext {
         }
     }
 
-    /// Another table, by its name in a parameter.
+    /// Finds another table by its name in a parameter.
     pub(crate) async fn table(&self, parameter: &str, name: &str) -> Result<DataFrame> {
         if !is_table(&self.tables, name) {
             let known = self.tables.iter().map(String::as_str);
@@ -107,7 +107,7 @@ impl AnalysisContext {
         self.frame(name).await
     }
 
-    /// How many rows that table has.
+    /// Returns how many rows the table has that the analysis is about.
     pub(crate) async fn main_rows(&self) -> Result<usize> {
         if let Some(name) = self.tables.first() {
             let provider = self.context.table_provider(TableReference::bare(name.as_str())).await?;
@@ -122,7 +122,7 @@ impl AnalysisContext {
         Ok(self.context.table(TableReference::bare(name)).await?)
     }
 
-    /// A column of a frame, by its name in a parameter.
+    /// Finds a column of a frame by its name in a parameter.
     pub(crate) fn column(&self, frame: &DataFrame, parameter: &str, name: &str) -> Result<Expr> {
         let fields = frame.schema().fields();
         if fields.iter().any(|field| field.name() == name) {
@@ -132,7 +132,7 @@ impl AnalysisContext {
         Err(AnalysisError::no_column(parameter, name, known))
     }
 
-    /// Remembers an expression of the caller, so that it can be named if it fails.
+    /// Records an expression of the caller, so that it can be named if it fails.
     pub(crate) fn record(&self, parameter: &str, frame: &DataFrame, value: &Expr) {
         let mut expressions = self.expressions.lock().unwrap_or_else(PoisonError::into_inner);
         if expressions.len() < MAX_EXPRESSIONS {
@@ -141,8 +141,9 @@ impl AnalysisContext {
         }
     }
 
-    /// Says what went wrong while rows were read. Where an expression of the caller failed, it is
-    /// found by computing each of them once more: the error of the whole does not say which.
+    /// Explains an error that occurred while rows were read. If an expression of the caller failed, it
+    /// is found by computing each of them once more, because the error of the whole plan does not name
+    /// it.
     pub(crate) async fn explained(&self, error: DataFusionError) -> AnalysisError {
         let told = AnalysisError::from(error);
         if !matches!(told, AnalysisError::Internal(_)) {
@@ -162,7 +163,7 @@ impl AnalysisContext {
         told
     }
 
-    /// Runs a frame whose rows are few, as statistics are.
+    /// Runs a frame whose rows are few, such as statistics.
     pub(crate) async fn collect(&self, frame: DataFrame) -> Result<Vec<RecordBatch>> {
         Ok(frame.collect().await?)
     }
@@ -180,12 +181,12 @@ impl AnalysisContext {
     }
 }
 
-/// Whether this is the name of one of the tables; the first has two.
+/// Tells whether this is the name of one of the tables; the first also has the name [`MAIN`].
 pub(crate) fn is_table(tables: &[String], name: &str) -> bool {
     tables.iter().any(|known| known == name) || (name == MAIN && !tables.is_empty())
 }
 
-/// How many rows a table has, if that is known without reading it.
+/// Returns how many rows a table has, if that is known without reading it.
 pub(crate) fn known_rows(table: &dyn TableProvider) -> Option<usize> {
     match table.statistics()?.num_rows {
         Precision::Exact(rows) => Some(rows),

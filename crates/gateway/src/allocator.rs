@@ -1,15 +1,16 @@
-//! The allocator, and how the memory that it keeps goes back to the system.
+//! The allocator, and how the memory that it has cached goes back to the system.
 
 use std::{hint::black_box, io, thread, time::Duration};
 
 use mimalloc::MiMalloc;
 
-/// Tables are made and dropped all the time. This allocator keeps their memory for the next one, where
-/// the system's gives it back and has it cleared again, which took a fifth of an analysis.
+/// The allocator of the process. Tables are made and dropped all the time, and mimalloc keeps their
+/// memory for the next one. The system's allocator returns it and has it cleared again, which took a
+/// fifth of an analysis.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// How often memory is given back. The allocator itself waits for a second after it was freed.
+/// How often memory is given back. The allocator itself keeps it for a second after it was freed.
 const INTERVAL: Duration = Duration::from_secs(2);
 
 // SAFETY: this is mimalloc's `void mi_collect(bool force)`, which is linked because it is the allocator.
@@ -20,16 +21,18 @@ unsafe extern "C" {
     safe fn mi_collect(force: bool);
 }
 
-/// Gives freed memory back to the system from now on. The allocator does so by itself only while others
-/// go on to allocate: what one flood of large requests or analyses took, an idle process kept for good.
+/// Starts a thread that gives freed memory back to the system. The allocator does so by itself only
+/// while other allocations follow: what one flood of large requests or analyses took, an idle process
+/// would keep for good.
 pub(crate) fn give_back_freed_memory() -> io::Result<()> {
     let thread = thread::Builder::new().name("allocator".into());
     thread.spawn(|| {
-        // A thread without a heap of its own would do nothing.
+        // `mi_collect` does nothing on a thread without a heap of its own.
         drop(black_box(Box::new(0_u8)));
         loop {
             thread::sleep(INTERVAL);
-            // Only what was freed a while ago: what is needed again at once stays.
+            // Not forced, so that only memory goes back that was freed a while ago: what is needed again
+            // at once stays.
             mi_collect(false);
         }
     })?;

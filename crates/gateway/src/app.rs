@@ -1,4 +1,5 @@
-//! The composition root: puts the parts together, from where things are and what is configured.
+//! The composition root: builds the engine, the broker and the store from the user's directories and
+//! configuration.
 
 use std::{
     path::{Path, PathBuf},
@@ -34,7 +35,7 @@ use crate::{
     settings, vault_key,
 };
 
-/// The exit codes that scripts can rely on.
+/// The exit code of a command, which scripts can rely on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Exit {
@@ -45,14 +46,14 @@ pub(crate) enum Exit {
     WrongUse = 2,
     /// A limit ended the program.
     Limit = 3,
-    /// Interrupted by the user, as shells have it.
+    /// Interrupted by the user; the code that shells use for SIGINT.
     Interrupted = 130,
-    /// Whoever read the output went away, as shells have it.
+    /// The reader of the output went away; the code that shells use for SIGPIPE.
     OutputClosed = 141,
 }
 
-/// Cancelled when the user interrupts the process, or somebody ends it: what it has begun can be
-/// put away. To be made before anything is begun, so that no signal is missed.
+/// Returns a token that is cancelled when the user interrupts the process, or somebody terminates it, so
+/// that what was begun can be put away. Call it before anything is begun, so that no signal is missed.
 pub(crate) fn interruption() -> CancellationToken {
     let interrupted = CancellationToken::new();
     let stop = interrupted.clone();
@@ -75,20 +76,20 @@ pub(crate) fn interruption() -> CancellationToken {
     interrupted
 }
 
-/// Waits for something, unless the user interrupts once more.
+/// Waits for a future, unless the user interrupts once more.
 pub(crate) async fn unless_interrupted(waiting: impl Future<Output = ()>) {
     interruption().run_until_cancelled(waiting).await;
 }
 
-/// How long a command that ends waits until what it learnt is written down.
+/// How long a command waits at its end until what was learnt is written down.
 pub(crate) const FLUSH_TIME: Duration = Duration::from_secs(2);
 
-/// A sandbox alone, for a command that runs one program after another.
+/// Makes an executor with a sandbox alone, for a command that runs one program after another.
 pub(crate) fn single_executor() -> anyhow::Result<Executor> {
     Ok(Executor::new(SandboxConfig::single())?)
 }
 
-/// Where the command line says that things are.
+/// The paths that the command line names, for the configuration and the data.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GlobalArgs {
     pub(crate) config: Option<PathBuf>,
@@ -110,7 +111,7 @@ impl AppContext {
         Ok(Self { places, config })
     }
 
-    /// Where everything is, without reading it.
+    /// Finds the directories and the configuration file without reading them.
     pub(crate) fn find(at: &GlobalArgs) -> anyhow::Result<(AppDirs, ConfigSource)> {
         let mut places = AppDirs::find(Os::current(), &Environment::Process)?;
         let here = std::env::current_dir().context("the working directory is not there")?;
@@ -121,7 +122,7 @@ impl AppContext {
         Ok((places, source))
     }
 
-    /// The way to the tools of all configured servers.
+    /// Makes a broker for the tools of all configured servers.
     pub(crate) fn broker(&self) -> anyhow::Result<Broker> {
         let Config { servers, disabled, .. } = &self.config;
         let logs = self.server_logs()?;
@@ -129,7 +130,7 @@ impl AppContext {
         broker_with(&self.places, servers.clone(), disabled, logs, answers)
     }
 
-    /// What is known of them, and learnt.
+    /// Makes the discovery of a broker's tools, with what was learnt about them on this machine.
     pub(crate) fn discovery(&self, broker: Broker, background: &Background) -> Arc<Discovery> {
         let DiscoveryConfig { learn, observe, check } = self.config.discovery;
         let servers = self.config.servers.iter();
@@ -141,7 +142,7 @@ impl AppContext {
         Arc::new(Discovery::new(broker, settings, background.clone()))
     }
 
-    /// What a command runs programs with, one after another.
+    /// Makes an engine for a command that runs one program after another.
     pub(crate) fn engine(
         &self,
         broker: Broker,
@@ -151,12 +152,12 @@ impl AppContext {
         Ok(Engine::new(discovery, self.state()?, SandboxConfig::single()))
     }
 
-    /// What was counted on this machine.
+    /// Opens the token stats that are kept on this machine.
     pub(crate) fn token_stats(&self, background: &Background) -> Arc<TokenStats> {
         TokenStats::new(Some(self.places.data.join("stats")), background.clone())
     }
 
-    /// What servers printed.
+    /// Opens the logs of what servers printed, in which personal data is replaced.
     pub(crate) fn server_logs(&self) -> anyhow::Result<ServerLogs> {
         let scanner = Scanner::new(&settings::safety(&self.config).pii).context("narrows.toml")?;
         Ok(ServerLogs::new(self.places.data.join("logs"), scanner))
@@ -166,12 +167,12 @@ impl AppContext {
         LoginStore::new(self.places.data.join("logins"))
     }
 
-    /// All that lasts.
+    /// Opens the state (store, workspaces, sessions, vault) of this configuration.
     pub(crate) fn state(&self) -> anyhow::Result<Arc<State>> {
         state(&self.places, &self.config)
     }
 
-    /// The agent of this name; whoever uses this machine, if none is named.
+    /// Returns the principal of the agent with this name, or the local one if none is named.
     pub(crate) fn principal(&self, name: Option<&str>) -> anyhow::Result<Principal> {
         let local = Principal::local();
         let Some(name) = name.filter(|name| *name != local.name) else { return Ok(local) };
@@ -186,13 +187,13 @@ impl AppContext {
         }
     }
 
-    /// What lasts, as the agent of this name may see it.
+    /// Opens the state as the agent with this name may see it.
     pub(crate) fn agent(&self, name: Option<&str>) -> anyhow::Result<Agent> {
         Ok(self.state()?.agent(Arc::new(self.principal(name)?)))
     }
 }
 
-/// All that lasts, in the places and for the times of a configuration.
+/// Opens the state (store, workspaces, sessions, vault) of a configuration.
 pub(crate) fn state(places: &AppDirs, config: &Config) -> anyhow::Result<Arc<State>> {
     let keeping = &config.keeping;
     let store = store_place(places, config)?;
@@ -216,7 +217,8 @@ pub(crate) fn state(places: &AppDirs, config: &Config) -> anyhow::Result<Arc<Sta
     }))
 }
 
-/// Where the store of a configuration is.
+/// Returns the URL of the store: from the environment, else from the configuration, else a SQLite file
+/// among the data.
 pub(crate) fn store_place(places: &AppDirs, config: &Config) -> anyhow::Result<StoreUrl> {
     let named = match std::env::var("NARROWS_STORE") {
         Ok(url) if !url.is_empty() => Some(url),
@@ -232,31 +234,32 @@ pub(crate) fn store_place(places: &AppDirs, config: &Config) -> anyhow::Result<S
     }
 }
 
-/// What keeps data in and harm out, as a configuration wants it.
+/// Makes the safety of a configuration: policy, isolation levels and the handling of personal data.
 pub(crate) fn safety(places: &AppDirs, config: &Config) -> anyhow::Result<Arc<Safety>> {
     let rules = ConfiguredRules(RulesFile::new(rules_file(places, config)));
     let key = vault_key::source(&config.safety.key, &places.data);
     Safety::with_rules_from(Arc::new(rules), settings::safety(config), key).context("narrows.toml")
 }
 
-/// The file that rules are in, or would be.
+/// Returns the file that rules are read from and written to, whether it exists or not.
 pub(crate) fn rules_file(places: &AppDirs, config: &Config) -> PathBuf {
     config.path.clone().unwrap_or_else(|| places.config_file())
 }
 
-/// What tells the files of this data directory from those of others that share a store.
+/// Returns a random name of this data directory, made once, by which its files differ from those of
+/// other directories that share a store.
 fn place_of(data: &Path) -> anyhow::Result<String> {
     let random = || Ok(random_hex()?[..12].to_owned());
     kept_text(&data.join("place"), |text| !text.is_empty(), random)
 }
 
-/// The way to the tools of these servers. Nothing that they print is kept.
+/// Makes a broker for these servers. Nothing that they print is kept.
 pub(crate) fn broker(places: &AppDirs, servers: Vec<ServerSpec>) -> anyhow::Result<Broker> {
     broker_with(places, servers, &[], ServerLogs::none(), ANSWER_BYTES)
 }
 
-/// As [`broker`]; what the servers print is kept, and whoever names one that is switched off is
-/// told so.
+/// The same as [`broker`], but what the servers print is kept, and naming a disabled server is answered
+/// with the fact that it is.
 fn broker_with(
     places: &AppDirs,
     servers: Vec<ServerSpec>,

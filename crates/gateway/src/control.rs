@@ -1,5 +1,5 @@
-//! Requests of other processes to a running gateway: files in a private directory of its own, where
-//! it looks for them and leaves its answers.
+//! Requests of other processes to a running gateway: files in a private directory, where the gateway
+//! looks for requests and leaves its answers.
 
 use std::{
     fs, io,
@@ -21,18 +21,18 @@ use crate::{
 
 /// How often a gateway looks for requests.
 const INTERVAL: Duration = Duration::from_millis(500);
-/// How often an answer is looked for.
+/// How often [`ask`] looks for the answer.
 const ANSWER_INTERVAL: Duration = Duration::from_millis(50);
 
-/// What a gateway can be asked to do.
+/// A request to a running gateway.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub(crate) enum ControlRequest {
-    /// To end a server and start it again.
+    /// Ends a server and starts it again.
     Restart { server: String },
 }
 
-/// What came of it.
+/// The answer to a [`ControlRequest`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ControlReply {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,18 +41,17 @@ pub(crate) struct ControlReply {
     pub(crate) status: Option<Value>,
 }
 
-/// Where a gateway looks for requests. The directory goes when this is dropped.
+/// The directory in which a gateway looks for requests. It is removed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct RequestDirectory(PathBuf);
 
 impl RequestDirectory {
-    /// Makes the directory of this process. Without it nothing can be asked of the gateway, which
-    /// works all the same.
+    /// Makes the directory of this process. A gateway without one works, but cannot be asked anything.
     pub(crate) fn create(places: &AppDirs) -> io::Result<Self> {
         let path = directory(places, std::process::id());
-        // A process that had the same id may have left one.
+        // An earlier process with the same id may have left its directory.
         let _ = fs::remove_dir_all(&path);
-        // Whoever can write into it can end servers.
+        // The directory is private, because whoever can write into it can end servers.
         private_file::make_dir(&path)?;
         Ok(Self(path))
     }
@@ -103,7 +102,7 @@ async fn answer(request: ControlRequest, broker: &Broker) -> ControlReply {
     ControlReply { error, status: status.and_then(|status| serde_json::to_value(status).ok()) }
 }
 
-/// Asks a running gateway, and waits for its answer.
+/// Sends a request to a running gateway, and waits for its answer.
 pub(crate) async fn ask(
     places: &AppDirs,
     process_id: u32,

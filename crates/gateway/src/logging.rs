@@ -7,13 +7,14 @@ use tracing_subscriber::EnvFilter;
 
 use crate::{config::EnvVar, printer::Printer};
 
-/// What is logged if `NARROWS_LOG` says nothing. Over standard input and output the client has the log, and
-/// shows it to whoever uses it: there it has only what is wrong.
+/// The default of `NARROWS_LOG` over standard input and output. The client has the log there and shows
+/// it to its user, so that it has errors and our own warnings only.
 const STDIO_FILTER: &str = "error,narrows=warn";
-/// Over HTTP an operator has it: also what happens, one line for each run, call and connection.
+/// The default over HTTP, where an operator reads the log: also one line for each run, call and
+/// connection.
 const HTTP_FILTER: &str = "error,narrows=info";
 
-/// The protocol layer logs whole messages, with all that is in them.
+/// Never logged: the protocol layer, which would log whole messages, personal data included.
 const NEVER: &str = "rmcp=off";
 
 /// How lines of the log are written.
@@ -43,7 +44,7 @@ impl LogFormat {
     }
 }
 
-/// Who reads the log.
+/// The reader of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LogReader {
     /// The client that started the gateway.
@@ -52,7 +53,7 @@ pub(crate) enum LogReader {
     Operator,
 }
 
-/// Writes through the printer: logs name what servers and programs said.
+/// A writer that sends log lines through the printer, because they quote what servers and programs said.
 struct LogWriter(Printer);
 
 impl io::Write for LogWriter {
@@ -65,7 +66,7 @@ impl io::Write for LogWriter {
     }
 }
 
-/// Begins to log.
+/// Installs the subscriber that writes the log.
 pub(crate) fn start(printer: Printer, format: LogFormat, reader: LogReader) {
     let default = match reader {
         LogReader::Client => STDIO_FILTER,
@@ -84,7 +85,7 @@ pub(crate) fn start(printer: Printer, format: LogFormat, reader: LogReader) {
     };
     let log =
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(move || LogWriter(printer));
-    // Fails if there is a log already, which is as good.
+    // Fails only if a log is installed already, which is fine.
     let _ = match format {
         LogFormat::Text => log.with_ansi(printer.colors_errors()).try_init(),
         LogFormat::Json => log

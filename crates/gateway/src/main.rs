@@ -49,7 +49,7 @@ fn main() -> ExitCode {
     };
     let printer = Printer::new(cli.color);
     let exit = match start(cli, printer) {
-        // Who reads no further does not want to know how it went on.
+        // A reader that has gone away needs no further messages.
         _ if printer.is_closed() => Exit::OutputClosed,
         Ok(exit) => exit,
         Err(error) => {
@@ -60,8 +60,8 @@ fn main() -> ExitCode {
     ExitCode::from(exit as u8)
 }
 
-/// Says what is wrong with the arguments, or shows the help that was asked for. Arguments may be names
-/// that somebody else chose, as those of files are.
+/// Reports what is wrong with the arguments, or shows the help that was asked for. Control characters
+/// are escaped: arguments may be names that somebody else chose, such as those of files.
 fn refuse(error: &clap::Error, printer: Printer) -> ExitCode {
     let text = error.render().to_string();
     if !error.use_stderr() || printer.is_plain(&text) {
@@ -131,7 +131,7 @@ fn start(cli: Cli, printer: Printer) -> anyhow::Result<Exit> {
     exit
 }
 
-/// Does long work for as long as somebody reads what it says.
+/// Runs a command until it ends or nobody reads its output any more.
 async fn while_read(
     work: impl Future<Output = anyhow::Result<Exit>>,
     printer: Printer,

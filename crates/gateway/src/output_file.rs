@@ -1,4 +1,4 @@
-//! Files that a command writes where its user says.
+//! Files that a command writes at a path of its user's choice.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -10,20 +10,21 @@ use tempfile::NamedTempFile;
 
 use crate::config::follow;
 
-/// A file that is there when it is whole: until then, readers find what was there before.
+/// A file that replaces an earlier one only when it is complete: until then, readers find what was there
+/// before.
 #[derive(Debug)]
 pub(crate) enum OutputFile {
     Whole {
         file: NamedTempFile,
         target: PathBuf,
     },
-    /// A pipe or a device, which stays what it is.
+    /// A pipe or a device, which is written to directly.
     InPlace(File),
 }
 
 impl OutputFile {
-    /// A link stays and what it points to is replaced. A file that was there keeps its mode; a new
-    /// one has that of the user's other new files.
+    /// Opens a file for writing. Of a symbolic link the target is replaced. A file that was there keeps
+    /// its mode; a new one gets the mode of the user's other new files.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let replaced = match fs::metadata(path) {
             Ok(found) if !found.is_file() => {
@@ -43,7 +44,7 @@ impl OutputFile {
         Ok(Self::Whole { file, target })
     }
 
-    /// Puts it where it belongs.
+    /// Moves the complete file to its path.
     pub(crate) fn persist(self) -> io::Result<()> {
         match self {
             Self::Whole { file, target } => {
@@ -60,7 +61,7 @@ fn new_file(folder: &Path) -> io::Result<NamedTempFile> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // Less what the umask takes away.
+        // The umask applies to this.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     builder.prefix(".narrows-").tempfile_in(folder)

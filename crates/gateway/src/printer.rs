@@ -27,26 +27,26 @@ use table::Layout;
 pub(crate) use color::{ColorWhen, Style};
 pub(crate) use table::{Cell, Column, Table};
 
-/// Writes what commands have to say: for people on a terminal, where what comes from outside is
-/// shown and not obeyed, and elsewhere the same every time and without colour.
+/// The output of commands. On a terminal, control characters in text from outside are made visible
+/// instead of obeyed; elsewhere output has no colour and is the same every time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Printer {
     stdout: Stream,
     stderr: Stream,
-    /// Cancelled when whoever read standard output has gone away: nothing more is written then.
+    /// Cancelled when the reader of standard output has gone away, after which nothing more is written.
     closed: &'static CancellationToken,
-    /// Where the terminal's cursor is.
+    /// The state of the terminal's current line.
     line: &'static Mutex<TerminalLine>,
 }
 
-/// The line of the terminal in which the cursor is.
+/// The state of the line in which the terminal's cursor is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum TerminalLine {
     #[default]
     Empty,
-    /// It has a beginning that must stay.
+    /// The line has text that must stay.
     Begun,
-    /// It has a status, which makes room for all else.
+    /// The line has a status, which other text replaces.
     Status,
 }
 
@@ -60,7 +60,7 @@ impl TerminalLine {
         had_status
     }
 
-    /// Takes a status, or loses it. Returns whether anything changes: what was begun stays.
+    /// Shows or removes a status. Returns whether anything changes: text that was begun stays.
     fn set_status(&mut self, is_there: bool) -> bool {
         let changes = match *self {
             Self::Begun => false,
@@ -74,7 +74,7 @@ impl TerminalLine {
     }
 }
 
-/// What is known of one of the streams.
+/// The properties of a standard stream.
 #[derive(Clone, Copy, Debug)]
 struct Stream {
     is_terminal: bool,
@@ -87,7 +87,7 @@ impl Stream {
         Self { is_terminal, is_colored }
     }
 
-    /// Returns a text that may hold anything as it can be written here.
+    /// Returns text from outside as it can be written to this stream.
     fn visible<'t>(&self, text: &'t str, notation: Notation) -> Cow<'t, str> {
         if self.is_terminal { escaped(text, notation) } else { Cow::Borrowed(text) }
     }
@@ -104,17 +104,17 @@ impl Printer {
         }
     }
 
-    /// Whether results are read on a terminal.
+    /// Tells whether standard output is a terminal.
     pub(crate) fn is_terminal(self) -> bool {
         self.stdout.is_terminal
     }
 
-    /// Whether what is written to standard error is coloured.
+    /// Tells whether standard error is coloured.
     pub(crate) fn colors_errors(self) -> bool {
         self.stderr.is_colored
     }
 
-    /// Whether nobody reads standard output any more, as after `| head -1`.
+    /// Tells whether nobody reads standard output any more, as after `| head -1`.
     pub(crate) fn is_closed(self) -> bool {
         self.closed.is_cancelled()
     }
@@ -140,13 +140,13 @@ impl Printer {
         self.write(&line);
     }
 
-    /// Writes a text of the command line's own, which has its styles already.
+    /// Writes help of the command line, which has its own styles.
     pub(crate) fn help(self, text: &StyledStr) {
         let text = if self.stdout.is_colored { text.ansi().to_string() } else { text.to_string() };
         self.write(&format!("{}\n", text.trim_end()));
     }
 
-    /// Writes rows: columns that line up on a terminal, elsewhere fields with tabs between them.
+    /// Writes a table: aligned columns on a terminal, elsewhere fields with tabs between them.
     pub(crate) fn table(self, table: &Table) {
         match self.stdout {
             Stream { is_terminal: false, is_colored: false } => {
@@ -156,7 +156,7 @@ impl Printer {
         }
     }
 
-    /// Writes rows that are part of a report, and so have their head everywhere.
+    /// Writes a table that is part of a report, with aligned columns and its head everywhere.
     pub(crate) fn report(self, table: &Table) {
         let Stream { is_terminal, is_colored } = self.stdout;
         self.rows(table, Layout::Aligned { width: terminal_width(is_terminal), is_colored });
@@ -175,7 +175,7 @@ impl Printer {
         }
     }
 
-    /// Writes what a program printed, as it comes.
+    /// Writes output of a program as it arrives.
     pub(crate) fn output(self, stream: OutputStream, text: &str) {
         match stream {
             OutputStream::Stdout => self.write(&self.stdout.visible(text, Notation::Text)),
@@ -186,8 +186,8 @@ impl Printer {
         }
     }
 
-    /// Writes a file as it is, or what of it a terminal can show. Unlike with text, it matters
-    /// whether all of it arrived.
+    /// Writes a file unchanged, or what a terminal can show of it. Unlike [`Self::line`], it reports
+    /// whether all of it was written.
     pub(crate) fn bytes(self, bytes: &[u8]) -> io::Result<()> {
         if !self.stdout.is_terminal {
             return self.write_all(bytes);
@@ -196,8 +196,8 @@ impl Printer {
         self.write_all(escaped(&text, Notation::Text).as_bytes())
     }
 
-    /// Writes a line that takes the place of the one before, or takes it back. Only for a terminal, and
-    /// not where somebody has begun a line: it would be lost.
+    /// Replaces the status line, or removes it. Does nothing where somebody has begun a line, which
+    /// would be lost. For terminals only.
     pub(crate) fn status(self, text: Option<&str>) {
         let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         if !line.set_status(text.is_some()) {
@@ -208,7 +208,7 @@ impl Printer {
         let _ = write!(stderr, "{}{text}", TerminalLine::ERASE).and_then(|()| stderr.flush());
     }
 
-    /// Writes to a stream, beside what others write to the same terminal.
+    /// Writes to a stream, and keeps track of the line if it is a terminal.
     fn put(self, stream: Stream, mut out: impl Write, bytes: &[u8]) -> io::Result<()> {
         // What waits for a reader elsewhere must not have the terminal wait.
         let mut line =
@@ -220,7 +220,7 @@ impl Printer {
         out.write_all(bytes).and_then(|()| out.flush())
     }
 
-    /// Writes a question, reads its answer, and leaves the line behind that the answer has ended.
+    /// Writes a question and reads its answer, whose line break ends the terminal's line.
     fn answer_to(self, question: &str) -> io::Result<String> {
         // Held from the question to its answer, which so is not taken for that of another one.
         // Standard error is free meanwhile: whoever is interrupted still has something to say.
@@ -233,7 +233,7 @@ impl Printer {
         Ok(answer)
     }
 
-    /// Writes what was logged, which has its colours already.
+    /// Writes a line of the log, which has its colours already.
     pub(crate) fn log(self, bytes: &[u8]) -> io::Result<()> {
         let text = String::from_utf8_lossy(bytes);
         let text = match self.stderr {
@@ -244,12 +244,12 @@ impl Printer {
         self.put(self.stderr, io::stderr(), text.as_bytes())
     }
 
-    /// Whether a text can be written to standard error as it is.
+    /// Tells whether a text can be written to standard error unchanged.
     pub(crate) fn is_plain(self, text: &str) -> bool {
         !self.stderr.is_terminal || is_visible(text)
     }
 
-    /// Says something beside the result that the user should know.
+    /// Writes a note beside the result to standard error.
     pub(crate) fn note(self, text: impl AsRef<str>) {
         self.aside("note", Style::Dim, text.as_ref());
     }
@@ -258,7 +258,7 @@ impl Printer {
         self.aside("error", Style::Bad, text.as_ref());
     }
 
-    /// Asks whoever is at the terminal; `None` if nobody is.
+    /// Asks the person at the terminal a yes or no question; `None` if standard input is not a terminal.
     pub(crate) fn ask(self, question: &str) -> io::Result<Option<bool>> {
         if !io::stdin().is_terminal() {
             return Ok(None);
@@ -267,8 +267,8 @@ impl Printer {
         Ok(Some(matches!(answer.trim(), "y" | "Y" | "yes")))
     }
 
-    /// Asks whoever is at the terminal for one of these words; `None` if nobody is, or if they say
-    /// something else. A word can be said by its first letter, and yes is the first.
+    /// Asks the person at the terminal for one of these words; `None` without a terminal, or if the
+    /// answer is another word. The first letter suffices, and yes stands for the first word.
     pub(crate) fn choose<'w>(
         self,
         question: &str,
@@ -294,7 +294,7 @@ impl Printer {
     }
 
     fn aside(self, label: &str, style: Style, text: &str) {
-        // Who reads no further does not want to know how it goes on.
+        // A reader that has gone away needs no further messages.
         if self.is_closed() {
             return;
         }
@@ -304,12 +304,12 @@ impl Printer {
         let _ = self.put(self.stderr, io::stderr(), format!("{line} {text}\n").as_bytes());
     }
 
-    /// Writes text to standard output. Where it cannot be written there is nobody to be told.
+    /// Writes text to standard output. Errors are ignored: there is nobody to tell.
     fn write(self, text: &str) {
         let _ = self.write_all(text.as_bytes());
     }
 
-    /// Writes to standard output. A reader that goes away is no error: it has what it wants.
+    /// Writes to standard output. A reader that goes away is not an error: it has what it wants.
     fn write_all(self, bytes: &[u8]) -> io::Result<()> {
         if self.is_closed() {
             return Ok(());
@@ -324,7 +324,7 @@ impl Printer {
     }
 }
 
-/// Returns how many columns standard output has: as COLUMNS says, or the terminal itself.
+/// Returns the width of standard output in columns: from COLUMNS, or from the terminal itself.
 fn terminal_width(is_terminal: bool) -> Option<usize> {
     let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let width = said.or_else(|| window_width().filter(|_| is_terminal));

@@ -1,11 +1,12 @@
-//! The rules of the configuration file, as safety asks for them and has one written.
+//! Connects the rules of the configuration file with the engine's safety, which reads them and has new
+//! ones written.
 
 use narrows_engine::safety::RuleSource;
 use narrows_policy::{AlwaysRule, PolicySettings};
 
 use crate::{config::RulesFile, error_chain::error_chain};
 
-/// The configuration file as the place of rules.
+/// The configuration file as the source of rules.
 #[derive(Debug)]
 pub(crate) struct ConfiguredRules(pub(crate) RulesFile);
 

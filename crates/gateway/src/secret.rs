@@ -1,4 +1,4 @@
-//! Random secrets, and what is kept of them in files.
+//! Random secrets, and files that keep them.
 
 use std::{fs, io, path::Path};
 
@@ -6,14 +6,14 @@ use anyhow::Context;
 
 use crate::config::create_private;
 
-/// 128 random bits as text.
+/// Returns 128 random bits as hexadecimal digits.
 pub(crate) fn random_hex() -> Result<String, getrandom::Error> {
     let mut bytes = [0u8; 16];
     getrandom::fill(&mut bytes)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// The line that was written to a file the first time it was asked for.
+/// Returns the text of a file, or makes one and writes it if there is no file yet.
 pub(crate) fn kept_text(
     path: &Path,
     is_good: impl Fn(&str) -> bool,
@@ -28,7 +28,7 @@ pub(crate) fn kept_text(
     let text = make()?;
     match create_private(path, &format!("{text}\n"), None) {
         Ok(()) => Ok(text),
-        // Another process was faster, and what it wrote counts.
+        // Another process was faster, and its text counts.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(read()?),
         Err(error) => Err(error).with_context(|| format!("cannot write {}", path.display())),
     }

@@ -1,4 +1,5 @@
-//! What the configuration says, as settings of the parts: what it does not say is as each part has it.
+//! Converts the configuration into the settings of each part. What the configuration leaves open stays
+//! at the part's default.
 
 use narrows_analysis::Settings as AnalysisSettings;
 use narrows_engine::{
@@ -13,7 +14,7 @@ use crate::config::{
     AnalysisConfig, AuditedContents, Config, PiiConfig, PiiMode, SafetyConfig, SessionsConfig,
 };
 
-/// Returns what keeps data in and harm out, for everybody.
+/// Returns the settings of safety: policy, isolation levels and personal data.
 pub(crate) fn safety(config: &Config) -> SafetySettings {
     let SafetyConfig { pii, policy, level, levels, review, audit, key: _ } = config.safety.clone();
     let mut settings = SafetySettings { policy, levels, ..SafetySettings::default() };

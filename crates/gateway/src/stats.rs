@@ -1,4 +1,4 @@
-//! The ledger's figures as people, models and programs read them.
+//! The figures of the token stats as text and as JSON.
 
 use narrows_engine::token_stats::{TokenCounts, Totals};
 use narrows_model::grouped;
@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 use crate::times;
 
-/// What the figures mean, in short; the long form is docs/TOKENS.md.
+/// The meaning of the figures in short; docs/TOKENS.md explains them.
 pub(crate) const RULES: &str = "\
 Tokens are o200k estimates. With Narrows: its own tool definitions once per session, plus what the \
 model wrote and read. Direct: the definitions of all servers' tools once per session, plus the \
 arguments and full results of every tool call that programs made. Counted is what clients of \
 `narrows serve` with this data directory ask for; `narrows run` is not.";
 
-/// Both ways side by side.
+/// Writes the tokens with Narrows and those of direct calls side by side.
 pub(crate) fn table(title: &str, totals: &Totals) -> String {
     let mut text = format!(
         "{title}: {} of clients, {} run ({} failed), {}, {} of servers' tools",

@@ -1,4 +1,5 @@
-//! What a running gateway knows of its servers, for `narrows servers status` in another process.
+//! The status of the servers of running gateways, which `narrows servers status` reads in another
+//! process.
 
 use std::{
     path::{Path, PathBuf},
@@ -14,11 +15,11 @@ use crate::config::{AppDirs, create_private};
 
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// The file of one gateway.
+/// The status file of one gateway.
 #[derive(Clone, Debug)]
 pub(crate) struct StatusFile(PathBuf);
 
-/// What the file says.
+/// The contents of a status file.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct GatewayStatus {
     pub(crate) process_id: u32,
@@ -34,7 +35,7 @@ impl StatusFile {
         Self(directory(places).join(format!("{}.json", std::process::id())))
     }
 
-    /// Writes what changes, as long as the gateway runs.
+    /// Writes the status of the servers whenever it changes, as long as the gateway runs.
     pub(crate) async fn keep(self, broker: Broker) {
         let mut last = String::new();
         loop {
@@ -44,7 +45,7 @@ impl StatusFile {
                 GatewayStatus { process_id: std::process::id(), servers: servers.collect() };
             let text = serde_json::to_string(&status).unwrap_or_default();
             if text != last {
-                // A status that cannot be written is missed by nobody but its reader.
+                // A failure is ignored: only the reader of the status would miss it.
                 let _ = write(&self.0, &text);
                 last = text;
             }
@@ -67,13 +68,13 @@ fn write(path: &Path, text: &str) -> std::io::Result<()> {
     std::fs::rename(next, path)
 }
 
-/// The gateways that run now. What dead ones left is removed.
+/// Returns the status of all gateways that run now, and removes the files of dead ones.
 pub(crate) fn running(places: &AppDirs) -> Vec<GatewayStatus> {
     let Ok(entries) = std::fs::read_dir(directory(places)) else { return Vec::new() };
     let mut running = Vec::new();
     for path in entries.flatten().map(|entry| entry.path()) {
         if path.extension().is_none_or(|extension| extension != "json") {
-            // Where a gateway is asked; see `control`.
+            // The directory of requests to a gateway; see `control`.
             let process = path.file_name().and_then(|name| name.to_str()?.parse().ok());
             if process.is_some_and(|process| !is_alive(process)) {
                 let _ = std::fs::remove_dir_all(&path);
@@ -89,7 +90,7 @@ pub(crate) fn running(places: &AppDirs) -> Vec<GatewayStatus> {
     running
 }
 
-/// Where it cannot be known, it is assumed.
+/// Tells whether a process is alive; true on systems where this cannot be known.
 pub(crate) fn is_alive(process: u32) -> bool {
     if cfg!(target_os = "linux") { Path::new(&format!("/proc/{process}")).exists() } else { true }
 }

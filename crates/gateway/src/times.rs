@@ -1,15 +1,15 @@
-//! Points in time as people write and read them. All are in UTC, and say so: what is read in one
-//! place was often written by a machine in another.
+//! Points in time as people write and read them. All are in UTC and say so, because what is read in one
+//! time zone was often written by a machine in another.
 
 use chrono::{DateTime, Days, NaiveDate, NaiveDateTime, NaiveTime, Utc};
 
-/// What can be written where a time is asked for.
+/// The forms in which a time can be written, for help and error messages.
 pub(crate) const FORMS: &str = "a time ago such as 30m, 2h or 7d, a day such as 2026-11-18, today or yesterday, or a time such \
      as 2026-11-18T14:30Z; all in UTC";
 
 const SECOND: i64 = 1000;
 
-/// Returns a time as people read it, to the second.
+/// Formats a time in milliseconds since 1970, to the second.
 pub(crate) fn format(milliseconds: i64) -> String {
     match DateTime::from_timestamp_millis(milliseconds) {
         Some(time) => time.format("%Y-%m-%d %H:%M:%SZ").to_string(),
@@ -17,7 +17,7 @@ pub(crate) fn format(milliseconds: i64) -> String {
     }
 }
 
-/// Reads a time, in milliseconds since 1970: one that is so long ago, or a day or a moment by name.
+/// Parses a time into milliseconds since 1970: a duration before `now`, a day, or a moment.
 pub(crate) fn parse(text: &str, now: i64) -> Result<i64, String> {
     let text = text.trim();
     let wrong = || format!("{text:?} is no time; write {FORMS}");
@@ -37,7 +37,7 @@ pub(crate) fn parse(text: &str, now: i64) -> Result<i64, String> {
     parse_moment(text).map(|time| time.timestamp_millis()).ok_or_else(wrong)
 }
 
-/// Reads a length of time such as `2h` or `1d12h`, in milliseconds.
+/// Parses a duration such as `2h` or `1d12h` into milliseconds.
 fn parse_ago(text: &str) -> Option<i64> {
     let mut rest = text;
     let mut sum: i64 = 0;
@@ -59,7 +59,7 @@ fn parse_ago(text: &str) -> Option<i64> {
     (!text.is_empty()).then_some(sum)
 }
 
-/// Reads a day with a time of it, which is in UTC unless it says otherwise.
+/// Parses a day with a time, which is in UTC unless it has an offset.
 fn parse_moment(text: &str) -> Option<DateTime<Utc>> {
     let written = text.replacen(' ', "T", 1);
     let written =

@@ -15,11 +15,11 @@ use crate::{
     secret::{kept_text, random_hex},
 };
 
-/// The variable that goes before all else.
+/// The environment variable that overrides all other sources of the key.
 pub(crate) const VARIABLE: &str = "NARROWS_VAULT_KEY";
 const COMMAND: &str = "pii.key_command";
 
-/// Where the key comes from. It is asked for when it is first needed.
+/// Returns the source of the key, which is read when it is first needed.
 pub(crate) fn source(place: &KeyPlace, data: &Path) -> KeySource {
     let (file, command) = (file_of(place, data), place.command.clone());
     std::sync::Arc::new(move || match std::env::var(VARIABLE) {
@@ -29,7 +29,7 @@ pub(crate) fn source(place: &KeyPlace, data: &Path) -> KeySource {
     })
 }
 
-/// Whether there is a key already. None is made; one that cannot be had is an error.
+/// Tells whether there is a key already, without making one. Fails if there is one that cannot be read.
 pub(crate) fn is_there(place: &KeyPlace, data: &Path) -> anyhow::Result<bool> {
     let given = std::env::var(VARIABLE).is_ok_and(|text| !text.is_empty());
     if !given && place.command.is_empty() && !file_of(place, data).exists() {
@@ -45,7 +45,7 @@ fn file_of(place: &KeyPlace, data: &Path) -> PathBuf {
     place.file.clone().unwrap_or_else(|| data.join("vault-key"))
 }
 
-/// 32 bytes as 64 hexadecimal digits.
+/// Parses a key of 32 bytes, written as 64 hexadecimal digits.
 fn read(text: &str) -> Result<[u8; 32], String> {
     let text = text.trim();
     let wrong = || "is not a key: it must be 64 hexadecimal digits (openssl rand -hex 32)";
@@ -63,7 +63,7 @@ fn words(command: &[Template]) -> Result<Vec<String>, MissingVariable> {
     command.iter().map(|word| word.expand(|name| std::env::var(name).ok())).collect()
 }
 
-/// What the program says on its standard output.
+/// Reads the key from the standard output of the configured command.
 fn of_command(command: &[Template]) -> Result<[u8; 32], String> {
     let words = words(command).map_err(|error| format!("{COMMAND}: {error}"))?;
     let (program, arguments) = words.split_first().ok_or("pii.key_command is empty")?;
@@ -80,7 +80,7 @@ fn of_command(command: &[Template]) -> Result<[u8; 32], String> {
     read(&text).map_err(|why| format!("what pii.key_command prints {why}"))
 }
 
-/// The file, which is made the first time.
+/// Reads the key from its file, which is made the first time.
 fn of_file(path: &PathBuf) -> Result<[u8; 32], String> {
     #[cfg(unix)]
     if let Ok(metadata) = std::fs::metadata(path) {

@@ -1,15 +1,15 @@
-//! Why data does not become a table.
+//! The reasons why data does not become a table.
 
 use datafusion::error::DataFusionError;
 
 #[derive(Debug)]
 pub(crate) enum Flaw {
-    /// What is wrong with the data.
+    /// A mistake in the data.
     Data(String),
-    /// What is wrong at a byte of the text.
+    /// A mistake at a byte of the text.
     At(usize, String),
-    /// Objects that cannot be taken apart, by their dotted names: other values are among them.
-    /// It can be tried again with them kept as JSON text.
+    /// Objects that cannot be split into columns because other values are among them, by their dotted
+    /// names. Loading is tried again with them kept as JSON text.
     Mixed(Vec<String>),
     /// The same for objects that have too many different keys.
     Wide(Vec<String>),
@@ -26,7 +26,7 @@ impl Flaw {
         Self::Data(reason.into())
     }
 
-    /// Says where in the text it is, which begins at a line of the whole.
+    /// Replaces the byte offset of a flaw in `text` by a line of the whole file.
     pub(crate) fn located(self, text: &str, lines_before: usize) -> Self {
         let Self::At(offset, reason) = self else { return self };
         let before = &text.as_bytes()[..offset.min(text.len())];
@@ -36,12 +36,12 @@ impl Flaw {
         Self::Data(format!("line {}, column {}: {reason}", lines_before + line + 1, column + 1))
     }
 
-    /// A second look at the data found something else than the first.
+    /// Makes the flaw of data that has changed between two passes.
     pub(crate) fn changed() -> Self {
         Self::data("the data has changed while it was read")
     }
 
-    /// What is wrong with the data now was not wrong before.
+    /// Converts a flaw of the data that is found only in the second pass: the data has changed.
     pub(crate) fn on_second_look(self) -> Self {
         match self {
             Self::Engine(_) | Self::GivenUp => self,

@@ -1,8 +1,8 @@
 //! Tables, row by row: made of JSON, CSV, Parquet and Python's values, and written for Python; the
 //! functions and statistics that the query engine lacks.
 //!
-//! This is what all rows go through, and the only part of analyses that is worth optimising fully.
-//! It knows nothing of what is asked of tables.
+//! All rows pass through this crate, the only part of analyses that is worth optimising fully. It knows
+//! nothing of the requests.
 
 mod flaw;
 pub mod functions;

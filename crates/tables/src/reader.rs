@@ -1,14 +1,14 @@
-//! What all forms of nested data have in common: values that are read one after the other.
+//! The interface to all formats of nested data: values are read one after the other.
 
 use crate::flaw::Result;
 
-/// A value, or the beginning of one that has others in it.
+/// A value, or the beginning of a list or an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Token<'a> {
     Null,
     Bool(bool),
     Int(i64),
-    /// A whole number of more than 64 bits, in digits.
+    /// An integer of more than 64 bits, in digits.
     Big(&'a str),
     Float(f64),
     Text(&'a str),
@@ -18,7 +18,7 @@ pub(crate) enum Token<'a> {
     Object,
 }
 
-/// What the next value is.
+/// The kind of the next value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     Null,
@@ -27,28 +27,28 @@ pub(crate) enum Form {
     Object,
 }
 
-/// Stands for a key in one reader.
+/// A number by which one reader recognizes a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mark(pub(crate) u32);
 
 pub(crate) trait Reader {
-    /// Looks at the next value without reading it.
+    /// Returns the kind of the next value without reading it.
     fn form(&mut self) -> Result<Form>;
 
     fn value(&mut self) -> Result<Token<'_>>;
 
-    /// Whether a value follows in the list; if not, the list has been left.
+    /// Tells whether a value follows in the current list; if not, leaves the list.
     fn element(&mut self) -> Result<bool>;
 
-    /// The key of the value that follows in the object; if there is none, the object has been left.
+    /// Returns the key of the next value in the current object; if there is none, leaves the object.
     fn key(&mut self) -> Result<Option<&[u8]>>;
 
-    /// What the key that was read last is known by without reading it, if it is.
+    /// Returns the mark of the key that was read last, if it has one.
     fn mark(&self) -> Option<Mark> {
         None
     }
 
-    /// Goes past the next key if it is the one that has this mark.
+    /// Skips the next key if it has this mark.
     fn is_marked(&mut self, _: Mark) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! Figures along rows and places among them, as pandas and SQL ask for them.
+//! Types for figures along rows and ranks, as pandas and SQL name them.
 
 use serde_json::{Value, json};
 
@@ -41,7 +41,7 @@ pub(super) fn cumulative(name: &str, mut given: RawParameters) -> Formed {
     Ok((AnalysisType::TimeSeries, given))
 }
 
-/// What names the columns of a rank, where the groups may be called `by` too.
+/// Converts `rank` and the like. Groups may be called `by` too, if another parameter names the columns.
 pub(super) fn rank(name: &str, mut given: RawParameters) -> Formed {
     let function = take(&mut given, &["function", "func"]);
     let name = match (name, function.as_ref().and_then(Value::as_str)) {
@@ -94,7 +94,7 @@ pub(super) fn shift(name: &str, mut given: RawParameters) -> Formed {
     Ok((AnalysisType::TimeSeries, given))
 }
 
-/// The place of each row in its group, from 0 on.
+/// Converts `cumcount`: the place of each row in its group, from 0 on.
 pub(super) fn cumcount(_: &str, mut given: RawParameters) -> Formed {
     let groups = take(&mut given, &["group_by", "groupby", "by", "group", "partition_by"]);
     let names = groups.iter().flat_map(one_or_more).map(|name| named(&name));

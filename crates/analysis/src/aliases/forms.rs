@@ -19,26 +19,26 @@ use crate::{
 
 pub(super) type RawParameters = Map<String, Value>;
 
-/// Reads the parameters of a type by this name.
+/// A function that converts the parameters of a type, which is given its name.
 pub(super) type FormReader = fn(&str, RawParameters) -> Result<(AnalysisType, RawParameters)>;
 
 pub(super) type Formed = Result<(AnalysisType, RawParameters)>;
 
-/// What columns are called under.
+/// Names of parameters that name columns.
 pub(super) const FIELDS: &[&str] =
     &["field", "fields", "column", "columns", "col", "cols", "subset", "values", "value", "x"];
 
-/// What a number of rows is called.
+/// Names of parameters for a number of rows.
 pub(super) const COUNTS: &[&str] =
     &["n", "k", "limit", "count", "rows", "size", "top", "number", "top_n"];
 
-/// Takes what is there under one of these names; null is nothing.
+/// Takes the value under one of these names, if it is not null.
 pub(super) fn take(given: &mut RawParameters, names: &[&str]) -> Option<Value> {
     let is_named = |key: &&String| {
         let plain = snake_case(key);
         names.contains(&plain.as_str()) && !given[*key].is_null()
     };
-    // In the order of the names: the first is the one that is meant most surely.
+    // In the order of `names`, of which the first is the most certain.
     let mut found: Vec<String> = given.keys().filter(is_named).cloned().collect();
     found.sort_by_key(|key| names.iter().position(|name| *name == snake_case(key)));
     given.shift_remove(found.first()?)
@@ -50,7 +50,8 @@ pub(super) fn put(given: &mut RawParameters, name: &str, value: Option<Value>) {
     }
 }
 
-/// What is missing, and the call that has it: first with what was given, then without.
+/// Makes the error for a missing parameter, with calls that have it: first with what was given, then
+/// without.
 pub(super) fn missing(
     name: &str,
     parameter: &str,
@@ -68,7 +69,7 @@ pub(super) fn missing(
     AnalysisError::suggesting(parameter, "is missing", suggestion)
 }
 
-/// A type that is one parameter of transform, under one of these names.
+/// Converts a type that is one parameter of `transform`, given under one of these names.
 fn part(mut given: RawParameters, name: &str, names: &[&str], or: Option<Value>) -> Formed {
     let value = take(&mut given, &[name]).or_else(|| take(&mut given, names)).or(or);
     let Some(value) = value else {
@@ -79,7 +80,7 @@ fn part(mut given: RawParameters, name: &str, names: &[&str], or: Option<Value>)
     Ok((AnalysisType::Transform, given))
 }
 
-/// How a type that is a part is written.
+/// Returns examples of a type that is one parameter of `transform`.
 fn examples(name: &str) -> Vec<Value> {
     match name {
         "sort" => vec![json!({"by": "<number>", "ascending": false}), json!({"by": "<column>"})],
@@ -96,7 +97,8 @@ fn examples(name: &str) -> Vec<Value> {
     }
 }
 
-/// A type that is one object in the parameters of another: what the object has goes into it.
+/// Converts a type that is one object in the parameters of another type, and moves its parameters into
+/// that object.
 pub(super) fn object(
     mut given: RawParameters,
     kind: AnalysisType,
@@ -146,7 +148,7 @@ pub(super) fn pivot(_: &str, given: RawParameters) -> Formed {
     Ok((AnalysisType::Aggregate, given))
 }
 
-/// What the functions of a table are called.
+/// Names of the parameter for the function of a pivot table.
 const AGGREGATES: &[&str] = &["function", "aggfunc", "agg", "func", "aggregation", "aggregate"];
 
 pub(super) fn crosstab(_: &str, mut given: RawParameters) -> Formed {
@@ -210,7 +212,7 @@ pub(super) fn flatten(_: &str, given: RawParameters) -> Formed {
     part(given, "flatten", FIELDS, None)
 }
 
-/// An object of columns may be all that is given: `{"old": "new"}`.
+/// Converts a mapping of columns, which may be all that is given: `{"old": "new"}`.
 fn mapping(mut given: RawParameters, name: &str, names: &[&str]) -> Formed {
     let of_columns = take(&mut given, &[name]).or_else(|| take(&mut given, names));
     if of_columns.is_none() && !given.is_empty() && !given.values().any(Value::is_object) {
@@ -326,7 +328,7 @@ pub(super) fn deduplicate(_: &str, given: RawParameters) -> Formed {
     part(given, "deduplicate", &names, Some(json!(true)))
 }
 
-/// The name of a count that is beside these keys.
+/// Returns the name of a count beside these keys: `row_count` if one of them is called `count`.
 pub(super) fn count_name(keys: &Value) -> &'static str {
     let is_count = |key: &Value| key == "count";
     match keys {
@@ -384,7 +386,7 @@ pub(super) fn value_counts(name: &str, mut given: RawParameters) -> Formed {
     Ok((AnalysisType::Aggregate, given))
 }
 
-/// The values of a list, or the only one.
+/// Returns the values of a list; any other value counts as a list of one.
 pub(super) fn one_or_more(value: &Value) -> Vec<Value> {
     match value {
         Value::Array(values) => values.clone(),
@@ -392,7 +394,7 @@ pub(super) fn one_or_more(value: &Value) -> Vec<Value> {
     }
 }
 
-/// One function of some columns, or of all numbers.
+/// Converts one function of some columns, or of all columns with numbers.
 pub(super) fn figure(name: &str, mut given: RawParameters) -> Formed {
     let function = match name {
         "total" => "sum",
@@ -419,7 +421,7 @@ pub(super) fn test(name: &str, mut given: RawParameters) -> Formed {
     Ok((AnalysisType::Test, given))
 }
 
-/// A query of SQL, or a condition as pandas' `query` has it.
+/// Converts a query of SQL, or a condition as in pandas' `query`.
 pub(super) fn query(_: &str, mut given: RawParameters) -> Formed {
     let names = &["query", "sql", "statement", "expr", "expression", "q"];
     let text = take(&mut given, names).unwrap_or_default();

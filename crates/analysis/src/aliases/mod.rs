@@ -1,5 +1,5 @@
-//! What callers call things: the other names that pandas, SQL and models have for types of analysis
-//! and for their parameters.
+//! Aliases: the other names that pandas, SQL and models have for types of analysis and for their
+//! parameters.
 //!
 //! | file | subject |
 //! |---|---|

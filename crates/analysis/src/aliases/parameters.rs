@@ -305,7 +305,7 @@ const SQL: Scope = Scope {
     ],
 };
 
-/// The parameters of a type.
+/// Returns the parameters of a type.
 pub(crate) fn of(kind: AnalysisType) -> &'static Scope {
     match kind {
         AnalysisType::Filter => &FILTER_TYPE,
@@ -323,7 +323,7 @@ pub(crate) fn of(kind: AnalysisType) -> &'static Scope {
     }
 }
 
-/// Whether some type, or an object that is a type elsewhere, has a parameter of this name.
+/// Tells whether some type, or an object that is a type elsewhere, has a parameter of this name.
 pub fn is_parameter(name: &str) -> bool {
     let objects = [&JOIN, &PIVOT, &UNPIVOT, &ROLLING, &CHANGE, &SHIFT, &RANK];
     AnalysisType::ALL

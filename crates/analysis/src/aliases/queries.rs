@@ -1,4 +1,4 @@
-//! Types that are a query of SQL here: what pandas and Excel do with a function of their own.
+//! Types that become a query of SQL here, where pandas and Excel have a function.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ use crate::{
     suggestion::{Suggestion, quoted},
 };
 
-/// A name as SQL has it.
+/// Quotes the name of a column for SQL.
 pub(super) fn named(name: &Value) -> String {
     quoted(&name.as_str().map_or_else(|| name.to_string(), str::to_owned))
 }
@@ -19,12 +19,12 @@ fn unquoted(name: &str) -> String {
     inner.unwrap_or(name).replace("\"\"", "\"")
 }
 
-/// The columns that were named, in the form of SQL.
+/// Takes the named columns, quoted for SQL.
 fn columns(given: &mut RawParameters, names: &[&str]) -> Vec<String> {
     take(given, names).map_or(Vec::new(), |names| one_or_more(&names).iter().map(named).collect())
 }
 
-/// How often each value is there, and which share of all that is: pandas' `normalize`.
+/// Writes a query for how often each value occurs, and its share of all: pandas' `normalize`.
 pub(super) fn shares(
     fields: &Value,
     sort: Option<&Value>,
@@ -54,7 +54,7 @@ pub(super) fn shares(
     query_instead("value_counts", given, &query)
 }
 
-/// A query that does what was asked for; what else was given has to be in it too.
+/// Answers with a query instead. Refuses other parameters, which would have to be part of the query.
 pub(super) fn query_instead(name: &str, given: RawParameters, query: &str) -> Formed {
     if let Some((other, _)) = given.iter().find(|(_, value)| !value.is_null()) {
         let reason = format!("{name} is a query here, of which it has to be a part");
@@ -64,7 +64,7 @@ pub(super) fn query_instead(name: &str, given: RawParameters, query: &str) -> Fo
     Ok((AnalysisType::Sql, Map::from_iter([("query".to_owned(), json!(query))])))
 }
 
-/// The share of each pair of values: of its row, of its column, or of all.
+/// Writes a query for the share of each pair of values: of its row, of its column, or of all.
 pub(super) fn crossed_shares(mut given: RawParameters, normalize: &Value) -> Formed {
     let row = columns(&mut given, &["index", "rows", "row"]);
     let column = columns(&mut given, &["columns", "cols", "column"]);
@@ -128,7 +128,8 @@ pub(super) fn union(name: &str, mut given: RawParameters) -> Formed {
     query_instead(name, given, &query)
 }
 
-/// Which of several ranges each value is in: pandas' `cut`, or `qcut` for ranges of as many values.
+/// Writes a query for the range that each value is in: pandas' `cut`, or `qcut` for ranges with equally
+/// many values.
 pub(super) fn binned(name: &str, mut given: RawParameters) -> Formed {
     let fields = columns(&mut given, &["field", "column", "x", "value", "fields", "columns"]);
     let bins = take(&mut given, &["bins", "q", "edges", "n_bins", "n", "quantiles"]);
@@ -213,19 +214,19 @@ pub(super) fn binned(name: &str, mut given: RawParameters) -> Formed {
     query_instead(name, given, &query)
 }
 
-/// How ranges are given.
+/// The ranges that are asked for: their number, or their edges.
 enum Ends {
     Count(u64),
     At(Vec<f64>),
 }
 
-/// A text as SQL has it.
+/// Quotes a text for SQL.
 fn text(value: &Value) -> String {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// Figures of one column, or of two, that only SQL has.
+/// Writes a query for a figure of one column, or of two, that only SQL has.
 pub(super) fn statistic(name: &str, mut given: RawParameters) -> Formed {
     let weights = columns(&mut given, &["weight", "weights", "w"]);
     let groups = columns(&mut given, &["group_by", "groupby", "by", "group"]);
@@ -286,7 +287,8 @@ pub(super) fn statistic(name: &str, mut given: RawParameters) -> Formed {
     )
 }
 
-/// How far each value is from the mean, in deviations, or where it is between the ends.
+/// Writes a query for the distance of each value from the mean in standard deviations, or its place
+/// between the extremes.
 pub(super) fn scaled(name: &str, mut given: RawParameters) -> Formed {
     let fields = columns(&mut given, FIELDS);
     let groups = columns(&mut given, &["group_by", "groupby", "by", "group"]);
@@ -315,7 +317,7 @@ pub(super) fn scaled(name: &str, mut given: RawParameters) -> Formed {
     query_instead(name, given, &format!("select *, {figure} as {alias} from data"))
 }
 
-/// How much each group, or each row, has of the whole, in per cent.
+/// Writes a query for the share of each group, or of each row, in per cent.
 pub(super) fn part_of_whole(name: &str, mut given: RawParameters) -> Formed {
     let fields = columns(&mut given, FIELDS);
     let groups = columns(&mut given, &["group_by", "groupby", "by", "group"]).join(", ");
@@ -332,7 +334,8 @@ pub(super) fn part_of_whole(name: &str, mut given: RawParameters) -> Formed {
     query_instead(name, given, &query)
 }
 
-/// The rows whose values no other row has: pandas' `drop_duplicates` with `keep=False`.
+/// Writes a query for the rows whose values no other row has: pandas' `drop_duplicates` with
+/// `keep=False`.
 pub(super) fn only_unique(mut given: RawParameters, names: &[&str]) -> Formed {
     take(&mut given, &["keep"]);
     let fields = columns(&mut given, names).join(", ");
@@ -344,7 +347,7 @@ pub(super) fn only_unique(mut given: RawParameters, names: &[&str]) -> Formed {
     query_instead("drop_duplicates", given, &query)
 }
 
-/// The value that is the so manieth: Excel's `LARGE` and `SMALL`.
+/// Writes a query for the nth value: Excel's `LARGE` and `SMALL`.
 pub(super) fn nth(name: &str, mut given: RawParameters) -> Formed {
     let fields = columns(&mut given, &[&["array", "range"], FIELDS].concat());
     let place = take(&mut given, &["k", "n"]).as_ref().and_then(Value::as_u64);
@@ -359,7 +362,7 @@ pub(super) fn nth(name: &str, mut given: RawParameters) -> Formed {
     query_instead(name, given, &query)
 }
 
-/// One column with other values: pandas' `round`, `clip`, `replace` and what it has for texts.
+/// Writes a query that changes one column: pandas' `round`, `clip`, `replace` and its functions of text.
 pub(super) fn changed(name: &str, mut given: RawParameters) -> Formed {
     let digits = take(&mut given, &["decimals", "digits", "n", "places", "ndigits"]);
     let lower = take(&mut given, &["lower", "min", "low"]);
@@ -407,7 +410,8 @@ pub(super) fn changed(name: &str, mut given: RawParameters) -> Formed {
     Ok((AnalysisType::Transform, given))
 }
 
-/// Other values for some; for the rest nothing if it is a mapping, and else their own.
+/// Writes a `CASE` that replaces some values. The others become null for a mapping, and stay unchanged
+/// otherwise.
 fn replaced(x: &str, pairs: &Value, is_mapping: bool) -> Option<String> {
     let literal = |value: &Value| match value {
         Value::Null => "null".to_owned(),

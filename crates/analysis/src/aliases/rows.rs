@@ -1,4 +1,4 @@
-//! Which rows are wanted: the first by a value, those between two, those that are there twice.
+//! Types that choose rows: the first by a value, those between two values, duplicates.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,8 @@ pub(super) fn bottom(name: &str, given: RawParameters) -> Formed {
     first_rows(name, given, false)
 }
 
-/// The rows with the largest or smallest values, of all or of each group.
+/// Converts `nlargest` and the like: the rows with the largest or smallest values, of all or of each
+/// group.
 fn first_rows(name: &str, mut given: RawParameters, largest: bool) -> Formed {
     let is_one = name.starts_with("idx") || name.starts_with("arg");
     let count = take(&mut given, COUNTS).unwrap_or(if is_one { json!(1) } else { json!(10) });
@@ -62,7 +63,7 @@ fn first_rows(name: &str, mut given: RawParameters, largest: bool) -> Formed {
     Ok((AnalysisType::Aggregate, given))
 }
 
-/// Rows that are there several times, and how often.
+/// Converts `duplicated`: rows that occur several times, and how often.
 pub(super) fn duplicated(_: &str, mut given: RawParameters) -> Formed {
     let names = [&["subset", "by", "on", "keys", "group_by"], FIELDS].concat();
     let Some(fields) = take(&mut given, &names) else {
@@ -77,7 +78,7 @@ pub(super) fn duplicated(_: &str, mut given: RawParameters) -> Formed {
     Ok((AnalysisType::Aggregate, given))
 }
 
-/// Rows by a comparison of one column: pandas' `between` and `isin`.
+/// Converts a comparison of one column: pandas' `between` and `isin`.
 pub(super) fn compared(name: &str, mut given: RawParameters) -> Formed {
     let field = take(&mut given, &["field", "column", "col", "x", "subset", "on"]);
     let (operator, value) = match name {
@@ -107,7 +108,7 @@ pub(super) fn compared(name: &str, mut given: RawParameters) -> Formed {
     Ok((AnalysisType::Filter, given))
 }
 
-/// Some rows by their places, as Python slices a list.
+/// Converts a slice of rows by their places, as Python slices a list.
 pub(super) fn slice(_: &str, mut given: RawParameters) -> Formed {
     let start = take(&mut given, &["start", "offset", "from"]).unwrap_or(json!(0));
     let stop = take(&mut given, &["stop", "end", "to"]);
@@ -118,7 +119,7 @@ pub(super) fn slice(_: &str, mut given: RawParameters) -> Formed {
     Ok((AnalysisType::Transform, given))
 }
 
-/// What pandas has and rows here have not, with what comes nearest.
+/// Refuses what pandas has and tables here do not have, with the nearest alternative.
 pub(super) fn not_here(name: &str, given: RawParameters) -> Formed {
     let mut rest = given;
     let field = take(&mut rest, &[FIELDS, &["keys", "key"]].concat());

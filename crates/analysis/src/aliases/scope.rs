@@ -11,14 +11,14 @@ use crate::{
     suggestion::Suggestion,
 };
 
-/// A parameter, and the other names that it has.
+/// A parameter with its other names.
 pub(crate) type Parameter = (&'static str, &'static [&'static str]);
 
 /// The parameters of a type, or of an object within them.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Scope {
     pub(crate) parameters: &'static [Parameter],
-    /// How they are written, as JSON with the placeholders of suggestions; of a type only.
+    /// Examples of calls as JSON with the placeholders of suggestions; for types only.
     pub(crate) examples: &'static [&'static str],
 }
 
@@ -27,7 +27,7 @@ impl Scope {
         Self { parameters, examples: &[] }
     }
 
-    /// The parameter that a key stands for: `orderBy` and `sort_by` are `sort`.
+    /// Returns the parameter that a key stands for: `orderBy` and `sort_by` are `sort`.
     pub(crate) fn canonical(&self, key: &str) -> Option<&'static str> {
         let is_named = |name: &str| {
             let named = |(known, others): &&Parameter| *known == name || others.contains(&name);
@@ -40,8 +40,8 @@ impl Scope {
         self.parameters.iter().map(|(name, _)| *name)
     }
 
-    /// Says what is wrong with the names in an object, if anything is: one that is none, or two for
-    /// the same parameter, of which one would be ignored in silence.
+    /// Checks the names in an object. Fails for an unknown one, and for two names of the same parameter,
+    /// of which one would be ignored silently.
     pub(crate) fn check(
         &self,
         path: &str,
@@ -84,12 +84,13 @@ impl Scope {
         (reason, self.with_examples(suggestion, given))
     }
 
-    /// Examples that have what was given, as far as it can be done, for what is missing.
+    /// Suggests examples for what is missing, which keep what was given as far as possible.
     pub(crate) fn suggestion(&self, given: &Map<String, Value>) -> Suggestion {
         self.with_examples(Suggestion::default(), given)
     }
 
-    /// First with what was given, by the names that are told, and what else is needed.
+    /// Appends examples: first with what was given, under the parameters' own names, and then without
+    /// it.
     fn with_examples(&self, mut suggestion: Suggestion, given: &Map<String, Value>) -> Suggestion {
         for keeps_given in [true, false] {
             for example in self.examples {

@@ -1,5 +1,6 @@
-//! Parameters that have the right names in another form: a condition without the list around it, an
-//! order as a word, a JSON Schema. Where the meaning is clear they get the form that a type takes.
+//! Reshapes parameters that have the right names but another form: a condition without the list around
+//! it, an order as a word, a JSON Schema. Where the meaning is clear they get the form that the type
+//! takes.
 
 use serde_json::{Map, Value, json};
 
@@ -13,7 +14,7 @@ use crate::{kind::AnalysisType, operators::is_operator, spelling::snake_case};
 const DIRECTIONS: &[&str] =
     &["order", "direction", "dir", "sort_order", "sort_direction", "order_direction", "sort_dir"];
 
-/// Gives the parameters of a type, by the name that it was asked for, the form that it takes.
+/// Reshapes the parameters of a type, which was asked for by `name`.
 pub(super) fn shaped(name: &str, kind: AnalysisType, mut given: RawParameters) -> RawParameters {
     direction(kind, &mut given);
     unneeded(kind, &mut given);
@@ -47,12 +48,12 @@ pub(super) fn shaped(name: &str, kind: AnalysisType, mut given: RawParameters) -
     given
 }
 
-/// The key of a parameter, by any of its names.
+/// Returns the key under which a parameter was given.
 fn key_of(kind: AnalysisType, given: &RawParameters, name: &str) -> Option<String> {
     given.keys().find(|key| parameters::of(kind).canonical(key) == Some(name)).cloned()
 }
 
-/// `"sort_by": "price", "order": "desc"`
+/// Converts a direction beside a key: `"sort_by": "price", "order": "desc"`
 fn direction(kind: AnalysisType, given: &mut RawParameters) {
     let is_descending = |value: &Value| match value.as_str()?.to_ascii_lowercase().as_str() {
         "desc" | "descending" => Some(true),
@@ -73,12 +74,12 @@ fn direction(kind: AnalysisType, given: &mut RawParameters) {
     }
 }
 
-/// One word, not a list, as pandas' `include` has it.
+/// Tells whether a value is one word and not a list, as pandas' `include` may be.
 fn is_word(value: &Value) -> bool {
     value.is_string()
 }
 
-/// What pandas takes and is so here anyway: there is no index, and nothing changes its rows.
+/// Parameters of pandas for what is always so here: there is no index, and nothing is changed in place.
 const UNNEEDED: &[&str] = &[
     "as_index",
     "inplace",
@@ -106,11 +107,11 @@ fn unneeded(kind: AnalysisType, given: &mut RawParameters) {
     });
 }
 
-/// What is in an object of conditions by these keys are conditions too.
+/// Keys of an object of conditions whose values are conditions too.
 const GROUPS: [&str; 6] = ["and", "or", "not", "all", "any", "conditions"];
 
-/// Conditions in the form that they have here: pandas and MongoDB have `{"region": "n", "price":
-/// {"$gt": 3}}`, others `["price", ">", 3]`. What is not so stays as it is.
+/// Converts conditions into our form: pandas and MongoDB have `{"region": "n", "price": {"$gt": 3}}`,
+/// others `["price", ">", 3]`. Other values stay unchanged.
 pub(super) fn conditions_of(value: Value) -> Value {
     let fields = match value {
         Value::Array(parts) => {
@@ -149,7 +150,7 @@ pub(super) fn conditions_of(value: Value) -> Value {
     }
 }
 
-/// What is said of a field: a value, a list of those that it may have, or operators.
+/// Converts what is given for a field: a value, a list of allowed values, or operators.
 fn of_field(field: &str, value: Value) -> Vec<Value> {
     match value {
         Value::Object(operators) => operators
@@ -165,7 +166,7 @@ fn of_field(field: &str, value: Value) -> Vec<Value> {
     }
 }
 
-/// `"total": ["quantity", "sum"]` of a `groupby`, as pandas names figures.
+/// Converts `"total": ["quantity", "sum"]` of a `groupby`, as pandas names figures.
 fn named_figures(given: &mut RawParameters) {
     let is_named = |value: &Value| match value {
         Value::Array(parts) => matches!(parts.as_slice(), [Value::String(_), Value::String(_)]),
@@ -189,7 +190,7 @@ fn named_figures(given: &mut RawParameters) {
     }
 }
 
-/// `{"column": "price", "op": ">", "value": 10}` is one condition.
+/// Converts a condition without a list: `{"column": "price", "op": ">", "value": 10}`.
 fn condition(given: &mut RawParameters) {
     if key_of(AnalysisType::Filter, given, "conditions").is_some() {
         return;
@@ -225,8 +226,8 @@ fn condition(given: &mut RawParameters) {
     given.insert("conditions".to_owned(), json!([condition]));
 }
 
-/// `{"columns": ["region"], "aggregations": {"price": "sum"}}` of a `group_by`: the columns are
-/// what is grouped by, as the figures have columns of their own.
+/// Converts `{"columns": ["region"], "aggregations": {"price": "sum"}}`: the columns are the groups,
+/// because the figures name columns of their own.
 fn groups(given: &mut RawParameters) {
     let figures = key_of(AnalysisType::Aggregate, given, "aggregations");
     let has_columns = figures.and_then(|key| given.get(&key)).is_some_and(Value::is_object);
@@ -239,7 +240,8 @@ fn groups(given: &mut RawParameters) {
     }
 }
 
-/// `{"agg": {"price": "sum"}}`: the values, and the one function for all of them.
+/// Converts `{"agg": {"price": "sum"}}`, if all columns have the same function, into the columns and
+/// that function.
 fn functions_by_column(given: &mut RawParameters) {
     let kind = AnalysisType::TimeSeries;
     if let Some(key) = key_of(kind, given, "functions")
@@ -255,7 +257,7 @@ fn functions_by_column(given: &mut RawParameters) {
     }
 }
 
-/// `["p50", "95%"]` as numbers.
+/// Converts percentiles such as `["p50", "95%"]` into numbers.
 fn percentiles(given: &mut RawParameters) {
     let Some(key) = key_of(AnalysisType::Percentiles, given, "percentiles") else { return };
     let number = |value: &Value| -> Option<Value> {
@@ -281,7 +283,8 @@ fn percentiles(given: &mut RawParameters) {
     }
 }
 
-/// `{"type": "object", "properties": {…}, "required": […]}` as rules by field.
+/// Converts a JSON Schema such as `{"type": "object", "properties": {…}, "required": […]}` into rules by
+/// field.
 fn json_schema(given: &mut RawParameters) {
     let Some(key) = key_of(AnalysisType::Validate, given, "schema") else { return };
     let Some(Value::Object(schema)) = given.get(&key) else { return };
@@ -299,7 +302,7 @@ fn json_schema(given: &mut RawParameters) {
     }
 }
 
-/// What of a property's schema can be checked here.
+/// Returns the rules that correspond to a property's schema.
 fn rule_of(property: &Value) -> Value {
     let mut rule = Map::new();
     let word = match property.get("type") {

@@ -1,4 +1,4 @@
-//! What Excel and Google Sheets call figures with conditions, and looking values up.
+//! Functions of Excel and Google Sheets: figures with conditions, and lookups.
 
 use serde_json::{Map, Value, json};
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{error::AnalysisError, kind::AnalysisType, suggestion::Suggestion};
 
-/// `sumif`, `countifs` and the like: a figure of the rows for which conditions hold.
+/// Converts `sumif`, `countifs` and the like: a figure of the rows for which conditions hold.
 pub(super) fn figure_if(name: &str, mut given: RawParameters) -> Formed {
     let function = match name.trim_end_matches('s').trim_end_matches("if").trim_end_matches('_') {
         "average" | "avg" | "mean" => "mean",
@@ -71,7 +71,7 @@ fn starts_as_comparison(text: &str) -> bool {
     COMPARISONS.iter().any(|sign| text.trim_start().starts_with(sign))
 }
 
-/// `">5"` and `"North"` as conditions of a column.
+/// Converts a criterion such as `">5"` or `"North"` into a condition on a column.
 fn criterion(field: &Value, criterion: &Value) -> Value {
     let text = criterion.as_str().map(str::trim_start);
     let sign = text.and_then(|text| COMPARISONS.iter().find(|sign| text.starts_with(**sign)));
@@ -83,7 +83,7 @@ fn criterion(field: &Value, criterion: &Value) -> Value {
     json!({"field": field, "operator": sign, "value": value.unwrap_or_else(|| json!(rest))})
 }
 
-/// `vlookup` and the like: columns of another table by a key, or a row of this one by a value.
+/// Converts `vlookup` and the like: columns of another table by a key, or a row of this one by a value.
 pub(super) fn lookup(name: &str, mut given: RawParameters) -> Formed {
     let table = take(&mut given, &["table", "lookup_table", "table_array", "with", "right"]);
     let key = take(

@@ -16,14 +16,15 @@ use crate::{
     spelling::snake_case,
 };
 
-/// What was asked for, as one of the types that there are.
+/// A request in terms of our own types.
 #[derive(Debug)]
 pub struct Understood {
     pub kind: AnalysisType,
     pub parameters: Map<String, Value>,
-    /// How it is written here, if that is more than another name.
+    /// A note on how the request is written here, if more than its name differs.
     pub note: Option<String>,
-    /// Why it cannot be done as it is. What works instead is known where the tables are.
+    /// The reason why it cannot be done as it is. What works instead is found where the tables are
+    /// known.
     pub refusal: Option<AnalysisError>,
 }
 
@@ -33,7 +34,7 @@ impl Understood {
     }
 }
 
-/// Finds the type that a name stands for, and gives the parameters the form that it takes.
+/// Finds the type that a name stands for, and converts the parameters into the form that it takes.
 pub fn understand(name: &str, parameters: Map<String, Value>) -> Result<Understood> {
     let plain = snake_case(name);
     if let Some(kind) = AnalysisType::ALL.into_iter().find(|kind| kind.name() == plain) {
@@ -57,7 +58,7 @@ pub fn understand(name: &str, parameters: Map<String, Value>) -> Result<Understo
     Err(unknown(name))
 }
 
-/// All names that a type of analysis may be asked for by.
+/// Returns all names of types of analysis.
 pub fn type_names() -> impl Iterator<Item = &'static str> + Clone {
     let same = SAME.iter().flat_map(|(names, _)| *names);
     let forms = FORMS.iter().flat_map(|(names, _)| *names);
@@ -72,7 +73,7 @@ fn unknown(name: &str) -> AnalysisError {
     AnalysisError::parameter("analysis_type", reason)
 }
 
-/// Other names for a type whose parameters are the same, or have other names for the same.
+/// Other names of a type whose parameters are the same, or have other names for the same.
 const SAME: &[(&[&str], AnalysisType)] = &[
     (&["where", "search", "find", "select_rows", "filter_rows"], AnalysisType::Filter),
     (
@@ -124,7 +125,7 @@ const SAME: &[(&[&str], AnalysisType)] = &[
     (&["sql_query", "select_sql"], AnalysisType::Sql),
 ];
 
-/// Types that are a part of another one here.
+/// Types of other tools that are written here as a part of another type.
 const FORMS: &[(&[&str], FormReader)] = &[
     (&["pivot", "pivot_table"], forms::pivot),
     (&["crosstab", "cross_tab", "contingency"], forms::crosstab),

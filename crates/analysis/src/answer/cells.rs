@@ -1,4 +1,4 @@
-//! From columns to JSON values, whatever their types.
+//! Converts columns of every type into JSON values.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ use datafusion::arrow::{
 };
 use serde_json::{Map, Value};
 
-/// The names of columns. One that is there already gets a number, so that no value is lost.
+/// Returns the names of columns. A repeated name gets a number, so that no value is lost.
 pub(super) fn names(fields: &Fields) -> Vec<String> {
     let mut taken = HashSet::new();
     let unique = |given: &String| {
@@ -31,7 +31,7 @@ pub(super) fn names(fields: &Fields) -> Vec<String> {
     fields.iter().map(|field| field.name()).map(unique).collect()
 }
 
-/// The rows of a batch, with these names for its columns.
+/// Returns the rows of a batch as objects, with these names for the columns.
 pub(super) fn rows(names: &[String], batch: &RecordBatch) -> Vec<Value> {
     objects(names, batch.columns(), batch.num_rows()).map(Value::Object).collect()
 }
@@ -48,7 +48,7 @@ fn objects(
     })
 }
 
-/// The values of a column. What JSON has no form for is text.
+/// Returns the values of a column. Values that JSON has no form for become text.
 fn values(column: &dyn Array) -> Vec<Value> {
     match column.data_type() {
         DataType::Null => vec![Value::Null; column.len()],
@@ -112,7 +112,7 @@ where
     column.as_primitive::<T>().iter().map(Value::from).collect()
 }
 
-/// Whether there are infinite numbers in a column.
+/// Tells whether a column has infinite numbers.
 pub(super) fn has_infinite(column: &dyn Array) -> bool {
     match column.data_type() {
         DataType::Float16 => {
@@ -128,7 +128,7 @@ pub(super) fn has_infinite(column: &dyn Array) -> bool {
     }
 }
 
-/// JSON has no infinite numbers, so they are text. What is no number is missing.
+/// Converts a float. Infinite numbers become text, because JSON has none; NaN becomes null.
 fn float(value: f64) -> Value {
     match value.is_infinite() {
         true => value.to_string().into(),
@@ -136,12 +136,12 @@ fn float(value: f64) -> Value {
     }
 }
 
-/// 0.1 of a short float as 0.1, not as 0.10000000149011612.
+/// Widens a float by its shortest text: 0.1 stays 0.1 and does not become 0.10000000149011612.
 fn widened(value: f32) -> f64 {
     value.to_string().parse().unwrap_or_else(|_| value.into())
 }
 
-/// Numbers if all their digits are kept, otherwise text.
+/// Converts decimals into numbers if all digits are kept, otherwise into text.
 fn decimals(column: &dyn Array, scale: i8) -> Vec<Value> {
     let mut values = texts(column);
     for value in &mut values {
@@ -212,7 +212,7 @@ fn unions(column: &UnionArray) -> Vec<Value> {
     (0..column.len()).map(|row| values(&column.value(row)).pop().unwrap_or_default()).collect()
 }
 
-/// What is kept once for many rows.
+/// Converts a dictionary or run-length encoded column by its plain type.
 fn unpacked(column: &dyn Array, plain: &DataType) -> Vec<Value> {
     match cast(column, plain) {
         Ok(column) => values(&column),
@@ -220,7 +220,8 @@ fn unpacked(column: &dyn Array, plain: &DataType) -> Vec<Value> {
     }
 }
 
-/// Dates and times as ISO 8601 writes them, and other texts. A time that has no date is a number.
+/// Converts dates and times into ISO 8601, and other values into text. A time beyond the calendar
+/// becomes its number.
 fn texts(column: &dyn Array) -> Vec<Value> {
     let options = FormatOptions::new();
     let Ok(formatter) = ArrayFormatter::try_new(column, &options) else {
@@ -245,7 +246,8 @@ fn texts(column: &dyn Array) -> Vec<Value> {
     (0..column.len()).map(text).collect()
 }
 
-/// Whether a moment may have no date in its time zone, though it has one elsewhere.
+/// Tells whether a moment is so far away that it may have no date in its time zone, though it has one in
+/// UTC.
 fn is_far(number: &Value, data_type: &DataType) -> bool {
     const MAX_SECONDS: u64 = 8_200_000_000_000;
     let DataType::Timestamp(unit, Some(_)) = data_type else { return false };
@@ -258,7 +260,7 @@ fn is_far(number: &Value, data_type: &DataType) -> bool {
     number.as_i64().is_some_and(|number| (number / units).unsigned_abs() > MAX_SECONDS)
 }
 
-/// `Date64` counts milliseconds, though it is a date.
+/// Removes the time of day from a `Date64`, which counts milliseconds though it is a date.
 fn without_midnight(mut text: String, data_type: &DataType) -> String {
     const MIDNIGHT: &str = "T00:00:00";
     if *data_type == DataType::Date64 && text.ends_with(MIDNIGHT) {
@@ -267,7 +269,7 @@ fn without_midnight(mut text: String, data_type: &DataType) -> String {
     text
 }
 
-/// For a time zone that nobody knows.
+/// Converts times in an unknown time zone by writing them in UTC.
 fn in_universal_time(column: &dyn Array) -> Vec<Value> {
     if let DataType::Timestamp(unit, Some(zone)) = column.data_type()
         && zone.as_ref() != "UTC"

@@ -1,4 +1,4 @@
-//! The answer itself: facts, rows and what was done to come to them.
+//! The contents of an answer: facts, rows and notes.
 
 use datafusion::arrow::{array::RecordBatch, datatypes::SchemaRef};
 use narrows_tables::Input;
@@ -8,27 +8,27 @@ use serde_json::{Map, Value};
 use super::{RedactedAnswer, cells};
 use crate::kind::AnalysisType;
 
-/// What an analysis found.
+/// The answer of an analysis.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub kind: AnalysisType,
     /// Figures of the whole, such as how many rows were looked at; p-values of a test.
     pub facts: Map<String, Value>,
     pub table: Option<ResultTable>,
-    /// What was done to the data that the caller might not expect.
+    /// Notes on what was done to the data that the caller might not expect.
     pub notes: Vec<String>,
-    /// What the data would have cost a model, if that is known.
+    /// The tokens that the data would have cost a model, if that is known.
     pub cost: Option<Cost>,
 }
 
-/// Rows, as many as may come back.
+/// The rows of an answer, as many as may come back.
 #[derive(Clone, Debug)]
 pub struct ResultTable {
     pub schema: SchemaRef,
     pub batches: Vec<RecordBatch>,
-    /// How many there are in all.
+    /// The number of all rows.
     pub total_rows: usize,
-    /// Where all of them are, if not all came back.
+    /// The file with all rows, if it was written.
     pub kept: Option<SpillFile>,
 }
 
@@ -39,14 +39,14 @@ pub struct SpillFile {
     pub bytes: u64,
 }
 
-/// What the rows that an analysis looked at cost a model that reads them as JSON; an estimate.
+/// An estimate of the tokens that a model would read if it were given the analysed rows as JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Cost {
     pub rows: usize,
     pub data_tokens: usize,
 }
 
-/// How a table is written for a model.
+/// The form in which a table is written for a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
@@ -56,7 +56,7 @@ pub enum Format {
 }
 
 impl ResultTable {
-    /// The rows as a list of dictionaries, for Python's `marshal.loads`.
+    /// Writes the rows as a list of dictionaries, for Python's `marshal.loads`.
     pub fn marshal(&self) -> Vec<u8> {
         narrows_tables::marshal(&self.schema, &self.batches)
     }
@@ -69,26 +69,26 @@ impl From<ResultTable> for Input {
 }
 
 impl Answer {
-    /// The answer for a reader who is not to see all values: what is replaced in one of them is
-    /// replaced in every form of the answer.
+    /// Returns the answer for a reader who must not see all values. A value that `replace` changes is
+    /// changed in every form of the answer.
     pub fn shown(&self, mut replace: impl FnMut(&mut Value)) -> RedactedAnswer {
         RedactedAnswer::new(self, &mut replace)
     }
 
-    /// For whoever may see everything.
+    /// Returns the answer for a reader who may see everything.
     pub fn plain(&self) -> RedactedAnswer {
         self.shown(|_| ())
     }
 }
 
 impl ResultTable {
-    /// The rows as objects, in the order of the columns.
+    /// Returns the rows as objects with their columns in order.
     pub fn rows(&self) -> Vec<Value> {
         let names = cells::names(self.schema.fields());
         self.batches.iter().flat_map(|batch| cells::rows(&names, batch)).collect()
     }
 
-    /// How many rows came back.
+    /// Returns how many rows came back.
     pub fn shown_rows(&self) -> usize {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }

@@ -1,4 +1,4 @@
-//! What comes back: facts, a table and notes, as text for a model or as values for a program.
+//! Answers: facts, a table and notes, as text for a model or as values for a program.
 
 mod cells;
 mod contents;

@@ -1,15 +1,16 @@
-//! Numbers as they are read.
+//! Writes numbers briefly, for models.
 
-/// Digits that tell something of a fraction.
+/// How many significant digits a fraction keeps.
 const DIGITS: i32 = 6;
-/// From here on, as powers of ten, numbers are written with an exponent.
+/// From this power of ten on, numbers are written with an exponent.
 const LARGE: i32 = 15;
-/// Below this they are too.
+/// Below this power of ten too.
 const SMALL: i32 = -4;
-/// Whole numbers above it are not exact in a float.
+/// The largest whole number up to which all are exact in a float.
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// A finite float in six digits; whole numbers, and what is before the point, stay as they are.
+/// Writes a finite float in six digits; whole numbers, and the digits before the point, are kept in
+/// full.
 pub(super) fn short(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();

@@ -1,4 +1,4 @@
-//! An answer as its reader sees it.
+//! An answer in the form that its reader may see.
 
 use datafusion::arrow::array::RecordBatch;
 use narrows_model::grouped;
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::kind::AnalysisType;
 
-/// An answer as values of JSON, of which some may have been replaced for its reader.
+/// An answer as JSON values, some of which may have been replaced for its reader.
 #[derive(Debug)]
 pub struct RedactedAnswer {
     kind: AnalysisType,
@@ -26,12 +26,12 @@ struct ShownTable {
     grid: Grid,
     total_rows: usize,
     path: Option<String>,
-    /// What the rows that are shown do not tell.
+    /// A note on the rows that are not shown.
     remark: Option<String>,
 }
 
 impl RedactedAnswer {
-    /// Values are replaced one by one, before they stand beside others in a text.
+    /// Replaces values one by one, before they stand beside others in a text.
     pub(super) fn new(answer: &Answer, replace: &mut dyn FnMut(&mut Value)) -> Self {
         let mut texts = |texts: Vec<String>| {
             let mut value = Value::from(texts);
@@ -58,8 +58,8 @@ impl RedactedAnswer {
         Self { kind: answer.kind, facts, table, notes, cost: answer.cost }
     }
 
-    /// For a model: facts, the table in the form with the fewest tokens if none is given, and what
-    /// else there is to know of it.
+    /// Writes the answer for a model: facts, the table (in the form with the fewest tokens if none is
+    /// given), and notes.
     pub fn text(&self, format: Option<Format>) -> String {
         let mut lines: Vec<String> =
             self.facts.iter().map(|(name, value)| render::fact(name, value)).collect();
@@ -80,7 +80,7 @@ impl RedactedAnswer {
         lines.join("\n")
     }
 
-    /// For a program: nothing is rounded.
+    /// Returns the answer for a program, without rounding.
     pub fn structured(self) -> Value {
         let mut all = Map::new();
         all.insert("analysis_type".into(), self.kind.name().into());
@@ -101,7 +101,8 @@ impl RedactedAnswer {
         all.into()
     }
 
-    /// What a text of this answer costs, beside what the data would have cost.
+    /// Writes a line that compares the tokens of a text of this answer with those of the data, if these
+    /// are known.
     pub fn cost_line(&self, text: &str) -> Option<String> {
         self.cost.map(|cost| cost.beside(tokens::tokens(text)))
     }

@@ -1,4 +1,4 @@
-//! Tables and facts as text for a model.
+//! Writes tables and facts as text for a model.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Serializer, Value, ser::Formatter};
 
 use super::{Format, number::short, tokens::tokens};
 
-/// The rows by which the form of a long table is chosen.
+/// How many rows are measured to choose the form of a long table.
 const SAMPLE: usize = 50;
 
 /// A table with the names of its columns; each row is an object with all of them, in order.
@@ -22,7 +22,7 @@ impl Grid {
         self.write_first(format, self.rows.len())
     }
 
-    /// In the form that has the fewest tokens, judged by the first rows.
+    /// Writes the table in the form with the fewest tokens, judged by the first rows.
     pub(super) fn write_shortest(&self) -> (Format, String) {
         let sample = self.rows.len().min(SAMPLE);
         let measured = |format| {
@@ -49,7 +49,7 @@ impl Grid {
         }
     }
 
-    /// RFC 4180, with the line ends of Unix. Nothing stands for null, `""` for the empty text.
+    /// Writes rows as CSV (RFC 4180 with Unix line ends). An empty cell is null, `""` the empty text.
     fn csv(&self, rows: &[Value]) -> String {
         let mut text = String::new();
         csv_line(&mut text, self.names.iter().map(|name| quoted(name)));
@@ -70,7 +70,7 @@ impl Grid {
     }
 }
 
-/// A figure of the whole, in a line of its own.
+/// Writes a fact on a line of its own.
 pub(super) fn fact(name: &str, value: &Value) -> String {
     match value {
         Value::String(text) if !text.contains(['\n', '\r']) => format!("{name}: {text}"),
@@ -97,7 +97,7 @@ fn markdown_line(text: &mut String, cells: impl Iterator<Item = String>) {
     text.push('\n');
 }
 
-/// The values of a row. What is no text needs no quotes, except lists and objects.
+/// Returns the cells of a row. Text is quoted by `quote`; lists and objects, as JSON text, too.
 fn cells(row: &Map<String, Value>, quote: fn(&str) -> String) -> impl Iterator<Item = String> {
     row.values().map(move |value| match value {
         Value::Null => String::new(),
@@ -115,7 +115,7 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// A cell of Markdown, where a backslash before a pipe makes it part of the text.
+/// Escapes a cell of Markdown, where a backslash before a pipe makes the pipe part of the text.
 fn escaped(text: &str) -> String {
     let mut cell = text
         .replace("\\|", "\\&#124;")
@@ -128,7 +128,7 @@ fn escaped(text: &str) -> String {
     cell
 }
 
-/// Compact JSON in which floats are short.
+/// Writes compact JSON in which floats are short.
 fn json<T: Serialize + ?Sized>(value: &T) -> String {
     let mut bytes = Vec::new();
     // Writing a value to memory does not fail.

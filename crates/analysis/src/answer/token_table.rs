@@ -1,7 +1,7 @@
 //! The table of the o200k encoding: loaded when tokens are counted, dropped when none were for a while.
 //!
-//! With what is freed while it is made, and stays with the thread that does it, it takes 50 MB, for which an
-//! idle process has no use. Making it takes about a tenth of a second.
+//! Together with the memory that is freed while it is made but stays with the thread, it takes 50 MB,
+//! for which an idle process has no use. Making it takes about a tenth of a second.
 
 use std::{
     io,
@@ -12,19 +12,20 @@ use std::{
 
 use tiktoken::CoreBpe;
 
-/// How long the table stays after it was used: while requests come one after the other. Making it again is a
-/// tenth of a second behind an answer, and an idle process is one that somebody else shares a machine with.
+/// How long the table stays after its last use, so that it survives from one request to the next. Making
+/// it again adds a tenth of a second to one answer; keeping it would take memory from others on the
+/// machine.
 const IDLE_TIME: Duration = Duration::from_secs(5);
 
 static O200K: LoadedTable<CoreBpe> = LoadedTable::new();
 
-/// Counts the tokens of a text. The encoding is taken by itself and not by its name, so that the tables of
-/// all others (9 MB) are not part of the binary.
+/// Counts the tokens of a text. The encoding is named directly and not looked up by name, so that the
+/// tables of all other encodings (9 MB) are not part of the binary.
 pub fn count_tokens(text: &str) -> usize {
     O200K.get(tiktoken::encoding::o200k_base).count(text)
 }
 
-/// Something that is made when it is needed.
+/// A value that is made when it is needed, and dropped when it is unused.
 struct LoadedTable<T>(Mutex<Option<LoadedEntry<T>>>);
 
 struct LoadedEntry<T> {
@@ -41,14 +42,15 @@ impl<T> LoadedTable<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Drops the table if it has not been used for so long, and returns how long it is until it may be.
+    /// Drops the table if it was not used for `idle_time`. Otherwise returns how long to wait until it
+    /// may be dropped.
     fn drop_unused(&self, now: Instant, idle_time: Duration) -> Option<Duration> {
         let mut entry = self.entry();
         let unused = now.saturating_duration_since(entry.as_ref()?.used);
         if unused < idle_time {
             return Some(idle_time - unused);
         }
-        // Freed when the lock is given back.
+        // Freed after the lock is released.
         let dropped = entry.take();
         drop(entry);
         drop(dropped);
@@ -57,7 +59,7 @@ impl<T> LoadedTable<T> {
 }
 
 impl<T: Send + Sync + 'static> LoadedTable<T> {
-    /// Returns the table, which is made if it is not there. Others wait for it meanwhile.
+    /// Returns the table, and makes it first if it is missing. Other threads wait for it meanwhile.
     fn get(&'static self, make: fn() -> T) -> Arc<T> {
         let mut entry = self.entry();
         if let Some(entry) = &mut *entry {
@@ -69,13 +71,13 @@ impl<T: Send + Sync + 'static> LoadedTable<T> {
         table
     }
 
-    /// Makes the table on a thread of its own, which drops it when nobody needs it any more and ends. What
-    /// was allocated and freed while it was made belongs to the thread, and goes back to the system with
-    /// it; on another one it would stay as long as that does.
+    /// Makes the table on a thread of its own, which drops it when it is unused and then ends. Memory
+    /// that was allocated and freed while the table was made belongs to that thread and goes back to the
+    /// system with it; on another thread it would stay as long as that thread.
     fn make_apart(&'static self, make: fn() -> T) -> io::Result<Arc<T>> {
         let (made, table) = mpsc::channel();
         thread::Builder::new().name("token-table".into()).spawn(move || {
-            // Whoever waits for it has the lock, and puts it where it belongs.
+            // The receiver has the lock, and stores the table.
             if made.send(Arc::new(make())).is_err() {
                 return;
             }

@@ -1,4 +1,4 @@
-//! What texts and data cost a model, in tokens of the o200k encoding.
+//! Counts what texts and data cost a model, in tokens of the o200k encoding.
 
 use std::sync::Arc;
 
@@ -19,19 +19,19 @@ use serde_json::Value;
 
 use super::{Cost, cells, token_table::count_tokens};
 
-/// What is counted of a long text; the rest counts as much as this, byte for byte.
+/// How much of a long text is counted; the rest is assumed to have as many tokens in each byte.
 const MAX_COUNTED: usize = 256 << 10;
-/// The rows that stand for all others.
+/// How many rows are counted to estimate all.
 const SAMPLE: usize = 100;
 
-/// The tokens of a text. Long texts are estimated from their beginning.
+/// Counts the tokens of a text. Long texts are estimated from their beginning.
 pub(super) fn tokens(text: &str) -> usize {
     let beginning = &text[..text.floor_char_boundary(MAX_COUNTED)];
     scaled(count_tokens(beginning), beginning.len(), text.len())
 }
 
-/// What a table costs as JSON, by its first rows. `rows` is how many it has, if that is known;
-/// they are not counted for this, so there may be no answer.
+/// Estimates what a table costs as JSON, from its first rows. `rows` is how many it has, if that is
+/// known. Returns none if the plan does not know it either: rows are not counted for this.
 pub(crate) async fn cost(frame: DataFrame, rows: Option<usize>) -> Option<Cost> {
     let context = Arc::new(frame.task_ctx());
     let plan = frame.create_physical_plan().await.ok()?;
@@ -45,8 +45,8 @@ pub(crate) async fn cost(frame: DataFrame, rows: Option<usize>) -> Option<Cost> 
     Some(Cost { rows, data_tokens: scaled(tokens(&text), seen, rows) })
 }
 
-/// As many rows as a sample has. The parts of the plan are run one after the other, so that they
-/// are the same rows each time; most need no more than the first.
+/// Returns the rows of a sample. The partitions of the plan are run one after the other, so that they
+/// are the same rows each time; most plans need no more than the first partition.
 async fn first_rows(
     plan: Arc<dyn ExecutionPlan>,
     context: Arc<TaskContext>,
@@ -70,7 +70,7 @@ async fn first_rows(
     Ok(sample)
 }
 
-/// How many rows a plan gives, if it is known without running it.
+/// Returns how many rows a plan gives, if that is known without running it.
 fn exact_rows(plan: &dyn ExecutionPlan) -> Option<usize> {
     let statistics = StatisticsContext::new().compute(plan, &StatisticsArgs::new()).ok()?;
     match statistics.num_rows {
@@ -79,7 +79,7 @@ fn exact_rows(plan: &dyn ExecutionPlan) -> Option<usize> {
     }
 }
 
-/// What was counted of a part, for the whole.
+/// Extrapolates a count from a part to the whole.
 fn scaled(counted: usize, part: usize, whole: usize) -> usize {
     if part == whole || part == 0 {
         return counted;
@@ -88,7 +88,7 @@ fn scaled(counted: usize, part: usize, whole: usize) -> usize {
 }
 
 impl Cost {
-    /// In comparison with what an answer costs.
+    /// Writes a line that compares the cost with that of an answer.
     pub(super) fn beside(self, answer: usize) -> String {
         let Self { rows, data_tokens } = self;
         let (shown, all) = (grouped(answer as u64), grouped(data_tokens as u64));
@@ -97,7 +97,7 @@ impl Cost {
         if answer >= data_tokens {
             return format!("tokens: {shown}; the {rows} would be about {all}");
         }
-        // Rounded down: nothing is free.
+        // Rounded down, so that it never says 100 %.
         let tenths = (1_000.0 * (1.0 - answer as f64 / data_tokens as f64)).floor();
         let percent = tenths / 10.0;
         format!("tokens: {shown} instead of about {all} for the {rows} ({percent:.1} % fewer)")

@@ -1,4 +1,4 @@
-//! How many rows have come by.
+//! A counter of rows, shared by plan nodes and the operation that reads it.
 
 use std::{
     hash::{Hash, Hasher},
@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-/// How many rows have come by.
+/// The number of rows that have passed a plan node.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counter(Arc<AtomicUsize>);
 
@@ -22,7 +22,7 @@ impl Counter {
     }
 }
 
-/// Counters are the same if they count the same rows.
+/// Two counters are equal if they are the same counter.
 impl PartialEq for Counter {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

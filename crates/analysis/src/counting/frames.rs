@@ -11,14 +11,14 @@ use datafusion::{
 
 use super::{Counter, logical::Counting};
 
-/// The frame, whose rows are counted when it is run to its end.
+/// Returns the frame with its rows counted when it is run to its end.
 pub(crate) fn counted(frame: DataFrame, counter: &Counter) -> Result<DataFrame> {
     let (state, plan) = frame.into_parts();
     node(state, plan, counter, None)
 }
 
-/// The same with one more column, which grows from row to row, though the parts of the table are
-/// read beside each other.
+/// The same as [`counted`], with one more column that grows from row to row, though partitions are read
+/// at the same time.
 pub(crate) fn placed(frame: DataFrame, counter: &Counter, place: &str) -> Result<DataFrame> {
     let (mut state, plan) = frame.into_parts();
     in_parts(&mut state);
@@ -35,8 +35,8 @@ fn node(
     Ok(DataFrame::new(state, LogicalPlan::Extension(Extension { node })))
 }
 
-/// Plans of this state have rows in the parts in which tables give them, where all rows of one come
-/// before those of the next: nothing else divides them, and no part takes over from another.
+/// Sets options so that plans keep the partitions of their tables, in which all rows of one come before
+/// those of the next: nothing repartitions the rows.
 pub(crate) fn in_parts(state: &mut SessionState) {
     let options = state.config_mut().options_mut();
     options.optimizer.enable_round_robin_repartition = false;

@@ -11,8 +11,8 @@ use datafusion::{
 
 use super::Counter;
 
-/// All that nodes above ask for less is not passed on: neither limits nor conditions, or fewer rows
-/// would be counted.
+/// A node that counts the rows of its input. Limits and conditions of nodes above are not pushed below
+/// it, because fewer rows would be counted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Counting {
     input: LogicalPlan,
@@ -42,7 +42,7 @@ pub(super) fn place_field(name: &str) -> Field {
     Field::new(name, DataType::Int64, false)
 }
 
-/// There is no order among nodes.
+/// Nodes have no order; DataFusion requires this trait.
 impl PartialOrd for Counting {
     fn partial_cmp(&self, other: &Self) -> Option<cmp::Ordering> {
         (self == other).then_some(cmp::Ordering::Equal)
@@ -77,7 +77,7 @@ impl UserDefinedLogicalNodeCore for Counting {
         }
     }
 
-    /// Columns that nobody looks at need not be read.
+    /// Lets unused columns of the input be left out.
     fn necessary_children_exprs(&self, columns: &[usize]) -> Option<Vec<Vec<usize>>> {
         let given = self.input.schema().fields().len();
         Some(vec![columns.iter().copied().filter(|column| *column < given).collect()])

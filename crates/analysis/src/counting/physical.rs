@@ -21,10 +21,11 @@ use futures::StreamExt;
 use super::{Counter, logical::place_field};
 use crate::plan_node::passes_rows_on;
 
-/// No part has as many rows as this leaves room for.
+/// How many bits of a place number the row within its partition: more than any partition needs.
 const PART_BITS: u32 = 40;
 
-/// Without an order that the plan knows of: an operator that knew it could stop when it has enough.
+/// The plan node that counts rows. It declares no order of its output, because an operator that knew it
+/// could stop early.
 #[derive(Debug)]
 pub(super) struct CountingExec {
     input: Arc<dyn ExecutionPlan>,
@@ -98,7 +99,7 @@ impl ExecutionPlan for CountingExec {
     }
 }
 
-/// The places of the rows of one part, which are after those of all parts before it.
+/// The places of the rows of one partition, which are after those of all partitions before it.
 struct Places {
     next: i64,
     end: i64,

@@ -1,4 +1,4 @@
-//! From logical plans to plans that run.
+//! Plans our logical nodes as nodes that run.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use datafusion::{
 
 use super::{logical::Counting, physical::CountingExec};
 
-/// The query engine's planner, which learns of our node.
+/// The query engine's planner, extended by our node.
 #[derive(Debug)]
 pub(crate) struct Planner;
 

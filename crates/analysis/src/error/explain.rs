@@ -1,4 +1,4 @@
-//! What the query engine says, in words for whoever asked.
+//! Translates errors of the query engine into words for the caller.
 
 use std::{error::Error, io};
 
@@ -10,11 +10,11 @@ use narrows_model::nearest;
 
 use super::{AnalysisError, available};
 
-/// How the query engine begins when its disk limit is reached; it has no type of its own for it.
+/// The beginning of the engine's message when its disk limit is reached; it has no error type for this.
 const DISK_FULL: &str = "The used disk space during the spilling process has exceeded";
 
-/// The limits that were reached, without their values, which only `engine` knows; anything else
-/// becomes what `other` makes of its words.
+/// Recognizes errors of limits, without the values of the limits, which only `runtime::job` knows. Any
+/// other message is handed to `other`.
 pub(crate) fn explain(
     error: &DataFusionError,
     other: impl FnOnce(String) -> AnalysisError,
@@ -30,7 +30,7 @@ pub(crate) fn explain(
     }
 }
 
-/// What a function of ours says of the parameter that it was called for.
+/// Returns the parameter and the reason if a function of ours reported an error of its parameter.
 fn of_parameter<'a>(error: &'a (dyn Error + 'static)) -> Option<(&'a str, &'a str)> {
     match error.downcast_ref()? {
         AnalysisError::Parameter { parameter, reason, .. } => Some((parameter, reason)),
@@ -42,7 +42,7 @@ fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn 
     std::iter::successors(Some(error), |&error| error.source())
 }
 
-/// The memory does not suffice, and there is no other way.
+/// Makes an error for exhausted memory that no operator answers by trying another way.
 pub(crate) fn exhausted(reason: String) -> DataFusionError {
     DataFusionError::External(Box::new(Exhausted(reason)))
 }
@@ -51,7 +51,7 @@ pub(crate) fn exhausted(reason: String) -> DataFusionError {
 #[error("{0}")]
 struct Exhausted(String);
 
-/// Makes sure that no operator above tries another way.
+/// Converts exhausted memory so that no operator above tries another way.
 pub(crate) fn finally(error: DataFusionError) -> DataFusionError {
     match error.find_root() {
         DataFusionError::ResourcesExhausted(reason) => exhausted(reason.clone()),
@@ -103,7 +103,7 @@ fn schema_words(error: &SchemaError) -> String {
     }
 }
 
-/// Returns the column that is not there, if that is the error and nobody said of which table.
+/// Returns the name of the missing column, if that is the error and the column has no table in front.
 pub(crate) fn missing_column(error: &DataFusionError) -> Option<&str> {
     match error.find_root() {
         DataFusionError::SchemaError(error, _) => match error.as_ref() {
@@ -148,7 +148,7 @@ fn no_relation(field: &Column, known: &[Column]) -> String {
     format!("no table {wanted:?} here for {wanted}.{}{near}{}", field.name(), available(tables))
 }
 
-/// What the engine says often, in other words.
+/// Rewrites frequent messages of the engine.
 fn familiar(text: &str) -> Option<String> {
     let between = |before: &str, after: &str| {
         let (_, rest) = text.split_once(before)?;
@@ -184,7 +184,7 @@ fn familiar(text: &str) -> Option<String> {
     Some(format!("{function} does not take {given}; change its type first, as in x::double"))
 }
 
-/// Prefixes that say what kind of error it is for the engine.
+/// Prefixes of the engine's messages that name its own kind of error.
 const KINDS: [&str; 11] = [
     "Error during planning: ",
     "Execution error: ",
@@ -199,7 +199,7 @@ const KINDS: [&str; 11] = [
     "type_coercion\ncaused by\n",
 ];
 
-/// What follows these is of no use to the caller.
+/// Texts from which on a message is of no use to the caller.
 const TAILS: [&str; 5] = [
     "Candidate functions:",
     "This issue was likely caused by a bug",
@@ -208,7 +208,7 @@ const TAILS: [&str; 5] = [
     " Substring {",
 ];
 
-/// The engine's names of types, and what they are called in SQL.
+/// The engine's names of types, and their names in SQL.
 const TYPES: [(&str, &str); 9] = [
     ("LargeUtf8", "text"),
     ("Utf8View", "text"),
@@ -221,7 +221,7 @@ const TYPES: [(&str, &str); 9] = [
     ("Date32", "date"),
 ];
 
-/// One line without the engine's jargon.
+/// Rewrites a message as one line without the engine's jargon.
 pub(crate) fn in_words(text: &str) -> String {
     let mut text = text;
     for tail in TAILS {

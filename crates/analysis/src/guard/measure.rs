@@ -1,4 +1,5 @@
-//! What rows are measured for.
+//! Measures: what [`Measured`](super::node::Measured) checks of batches, and into which parts it cuts
+//! them.
 
 use datafusion::{
     arrow::{
@@ -16,21 +17,23 @@ use super::{
 
 #[derive(Clone, Debug)]
 pub(super) enum Measure {
-    /// Of each row this many values of any size will be made, beside constants: as many rows go on
-    /// at a time as can be taken in one step.
+    /// An operator will make `values` values of any size from each row, beside constants: batches are
+    /// cut so that what is made of each part fits into one step.
     Computed { step_bytes: usize, values: usize, constant_bytes: usize },
-    /// Each row will be made as many rows as its lists have elements.
+    /// An operator will make a row of each element of a list: batches are cut so that the result of each
+    /// part fits into one step.
     Unnested { step_bytes: usize },
-    /// Rows will be repeated: none may have more than this.
+    /// An operator will repeat rows: fails for a row with more bytes than this.
     Rows { max_bytes: usize },
-    /// However many rows come at once, they go on in the usual steps.
+    /// An operator may give any number of rows at once: batches are cut into the usual steps.
     Steps,
-    /// Rows will be held: without the memory of others, or they count for more than they are.
+    /// An operator will hold rows: batches are copied out of larger buffers, whose memory would
+    /// otherwise stay and be counted.
     Held,
 }
 
 impl Measure {
-    /// The batch, in as many parts as it takes, the first of which is the last.
+    /// Cuts a batch into parts, in reverse order.
     pub(super) fn parts(&self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
         let mut parts = Vec::new();
         match *self {
@@ -59,7 +62,7 @@ impl Measure {
     }
 }
 
-/// A batch in steps that do not hold on to the whole of it.
+/// Cuts a batch into steps, each of which is a copy that does not keep the whole batch in memory.
 pub(super) fn steps(batch: RecordBatch) -> impl Iterator<Item = RecordBatch> {
     let rows = batch.num_rows();
     (0..rows).step_by(BATCH_ROWS).map(move |start| match rows <= BATCH_ROWS {
@@ -72,7 +75,8 @@ fn wide(batch: &RecordBatch) -> impl Iterator<Item = &ArrayRef> {
     batch.columns().iter().filter(|column| is_wide(column.data_type()))
 }
 
-/// Halves a batch until each part costs no more than it may; the later half comes first.
+/// Halves a batch until each part costs at most `max`, and appends the parts in reverse order. Fails if
+/// a single row costs more.
 fn divide(
     batch: RecordBatch,
     max: usize,
@@ -92,8 +96,8 @@ fn divide(
     divide(batch.slice(0, half), max, cost, parts)
 }
 
-/// At most what a batch weighs when one of its lists is made rows: the other columns once for each
-/// element of the longest list.
+/// Returns an upper bound of the bytes after one list of a batch is unnested: the other columns once for
+/// each element of the longest list.
 fn unnested_bytes(batch: &RecordBatch) -> usize {
     let weights: Vec<usize> = batch.columns().iter().map(|column| weigh(column)).collect();
     let all: usize = weights.iter().sum();
@@ -103,7 +107,7 @@ fn unnested_bytes(batch: &RecordBatch) -> usize {
     batch.columns().iter().zip(&weights).map(unnested).max().unwrap_or_default()
 }
 
-/// The elements of the longest list of a column, those of lists in it included.
+/// Returns an upper bound of the elements in one list of a column, including those of lists within it.
 fn max_elements(array: &ArrayRef) -> usize {
     let (longest, values) = match array.data_type() {
         DataType::List(_) => {

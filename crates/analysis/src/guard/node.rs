@@ -1,4 +1,4 @@
-//! A node of a plan that measures the rows that go through it.
+//! [`Measured`]: a plan node that measures the rows that pass through it.
 
 use std::{fmt, sync::Arc};
 

@@ -39,18 +39,18 @@ use super::{
     window,
 };
 
-/// Operators work in steps of this many rows; what a step takes is not counted exactly.
+/// The rows of a batch in which operators work; the memory of one step is not counted exactly.
 pub(crate) const BATCH_ROWS: usize = 2048;
 
-/// What one step of an operator may make, as a share of the memory.
+/// Which part of the memory, as a divisor, one step of an operator may make.
 pub(crate) const STEP_SHARE: usize = 8;
 
-/// The most that a subquery may give as one value; it stands beside every row.
+/// The most bytes of a value that a scalar subquery gives, because it stands beside every row.
 const SCALAR_BYTES: usize = 16 << 10;
 
-/// The engine's rules, and ours: one before expressions are moved into scans, where they could not
-/// be measured, one when projections are where they stay (the engine moves one that is above a
-/// cooperative node with another below it for ever).
+/// Returns the engine's optimizer rules with ours: one before expressions are moved into scans, where
+/// they could not be measured, and one when projections have their final place (the engine would swap
+/// one above a cooperative node with one below it for ever).
 pub(crate) fn rules(
     memory_bytes: usize,
     stop: CancellationToken,
@@ -64,14 +64,14 @@ pub(crate) fn rules(
     rules
 }
 
-/// Whether it is a window function, guarded or not.
+/// Tells whether a node computes window functions, guarded or not.
 pub(crate) fn is_window(node: &PlanNode) -> bool {
     node.is::<WindowAggExec>()
         || node.is::<BoundedWindowAggExec>()
         || node.is::<window::CountedWindow>()
 }
 
-/// A join makes so many rows of few that it has to be told to make way for others.
+/// The rule that makes joins yield to other tasks, because they make many rows of few.
 #[derive(Debug)]
 struct MakeWay;
 
@@ -162,7 +162,7 @@ impl Guard {
         Ok(Transformed::no(node))
     }
 
-    /// A node that computes several values of each row before the next row is let in.
+    /// Guards a node that computes several values of each row before it takes the next.
     fn computing(&self, node: PlanNode) -> Result<Transformed<PlanNode>> {
         let Some(input) = node.children().first().map(|input| input.schema()) else {
             return Ok(Transformed::no(node));
@@ -182,13 +182,13 @@ impl Guard {
         Ok(Transformed::yes(self.measured(node, measure, |_| true)?))
     }
 
-    /// A join puts a row beside as many others as a step has; it must not be wide.
+    /// Guards a join, which puts a row beside all rows of a step, against wide rows.
     fn joining(&self, node: PlanNode) -> Result<Transformed<PlanNode>> {
         let max_bytes = self.step_bytes / BATCH_ROWS;
         Ok(Transformed::yes(self.measured(node, Measure::Rows { max_bytes }, |_| true)?))
     }
 
-    /// The node with its chosen children measured.
+    /// Puts a [`Measured`] node above the chosen children of a node.
     fn measured(
         &self,
         node: PlanNode,
@@ -205,12 +205,12 @@ impl Guard {
     }
 }
 
-/// What is made of each row.
+/// The values that a node computes of each row.
 struct ComputedValues {
     input: SchemaRef,
-    /// Values of any size, beside those that are only passed on.
+    /// The number of values of any size, without those that are only passed on.
     values: usize,
-    /// What constants take beside each row.
+    /// The bytes of constants beside each row.
     constant_bytes: usize,
 }
 

@@ -1,4 +1,5 @@
-//! Joins that compare rows for long without giving any have to be told when nobody waits any more.
+//! Makes joins stoppable: one that compares many rows without giving any would not notice that the
+//! analysis was stopped.
 
 use std::{
     fmt,
@@ -46,7 +47,7 @@ fn stoppable(filter: &JoinFilter, stop: &CancellationToken) -> JoinFilter {
     JoinFilter::new(Arc::new(compared), filter.column_indices().to_vec(), filter.schema().clone())
 }
 
-/// The condition of a join, which fails once the analysis was stopped.
+/// A join's condition that fails once the analysis was stopped.
 #[derive(Debug)]
 struct Compared {
     expression: Arc<dyn PhysicalExpr>,

@@ -1,4 +1,4 @@
-//! How much values weigh.
+//! Measures how many bytes values take.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use datafusion::{
     common::{ScalarValue, utils::memory::get_record_batch_memory_size},
 };
 
-/// Whether values of a type can be of any size.
+/// Tells whether values of a type can be of any size.
 pub(crate) fn is_wide(kind: &DataType) -> bool {
     !kind.is_primitive() && !matches!(kind, DataType::Boolean | DataType::Null)
 }
 
-/// The bytes of the values of an array, as if every row had its own.
+/// Returns the bytes of the values of an array, as if every row had its own.
 pub(crate) fn weigh(array: &dyn Array) -> usize {
     let rows = array.len();
     let spread = |first: usize, last: usize| last.saturating_sub(first);
@@ -63,12 +63,12 @@ pub(crate) fn weigh(array: &dyn Array) -> usize {
     }
 }
 
-/// The length of a value is in the low half of its view.
+/// Adds up the lengths of values from their views, which have them in their low halves.
 fn views(views: &[u128]) -> usize {
     views.iter().map(|view| *view as u32 as usize).sum()
 }
 
-/// The bytes of the heaviest value of an array that an operator would copy; values that are only
+/// Returns the bytes of the largest value of an array that an operator would copy; values that are only
 /// pointed to are not copied.
 pub(crate) fn widest(array: &dyn Array) -> usize {
     match array.data_type() {
@@ -87,7 +87,7 @@ pub(crate) fn widest(array: &dyn Array) -> usize {
     }
 }
 
-/// The longest of the values between these offsets.
+/// Returns the length of the longest value between these offsets.
 pub(super) fn longest<T: Copy + std::ops::Sub<Output = T> + TryInto<usize>>(
     offsets: &[T],
 ) -> usize {
@@ -95,7 +95,7 @@ pub(super) fn longest<T: Copy + std::ops::Sub<Output = T> + TryInto<usize>>(
     lengths.max().unwrap_or_default()
 }
 
-/// The bytes of a constant that stands beside every row.
+/// Returns the bytes of a constant that stands beside every row.
 pub(super) fn constant(value: &ScalarValue) -> usize {
     match is_wide(&value.data_type()) {
         true => value.size().saturating_sub(size_of::<ScalarValue>()),
@@ -103,10 +103,10 @@ pub(super) fn constant(value: &ScalarValue) -> usize {
     }
 }
 
-/// What a batch may have in memory beside its values without being copied.
+/// How many bytes a batch may hold beside its values without being copied.
 const SLACK: usize = 64 << 10;
 
-/// The batch itself, or a copy if it is a small part of what it holds in memory.
+/// Returns the batch, or a compact copy if its values are a small part of the memory that it holds.
 pub(super) fn owned(batch: RecordBatch) -> RecordBatch {
     let values: usize = batch.columns().iter().map(|column| weigh(column)).sum();
     match get_record_batch_memory_size(&batch) > 2 * values + SLACK {
@@ -115,7 +115,7 @@ pub(super) fn owned(batch: RecordBatch) -> RecordBatch {
     }
 }
 
-/// Some rows of a batch without the memory of the others.
+/// Copies some rows of a batch, without the memory of the others.
 pub(crate) fn compact(batch: &RecordBatch, start: usize, rows: usize) -> RecordBatch {
     let slice = batch.slice(start, rows);
     let indices = UInt32Array::from_iter_values(0..rows as u32);

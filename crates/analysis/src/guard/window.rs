@@ -1,4 +1,4 @@
-//! Counts what window functions hold, which the query engine does not.
+//! Counts the memory of window functions, which the query engine does not.
 
 use std::{
     collections::VecDeque,
@@ -28,11 +28,11 @@ use super::{
 };
 use crate::plan_node::passes_rows_on;
 
-/// What a window function has for each row while it computes: a value of any type.
+/// The memory that a window function takes for each row while it computes: a value of any type.
 const VALUE_BYTES: usize = 64;
 
-/// A window function whose memory is counted. It has the function's children, so that rules see
-/// through it; the rows that go into the function are charged when it runs.
+/// A plan node around a window function that counts its memory. Its children are those of the function,
+/// so that rules see through it; the rows that go into the function are charged when it runs.
 #[derive(Debug)]
 pub(super) struct CountedWindow {
     window: Arc<dyn ExecutionPlan>,
@@ -43,7 +43,7 @@ impl CountedWindow {
         Self { window }
     }
 
-    /// The functions whose values are of a fixed size, and those that give values of any size.
+    /// Returns how many functions give values of a fixed size, and how many give values of any size.
     fn functions(&self, input: &Arc<dyn ExecutionPlan>) -> (usize, usize) {
         let schema = self.window.schema();
         let made = schema.fields().iter().skip(input.schema().fields().len());
@@ -125,7 +125,7 @@ impl ExecutionPlan for CountedWindow {
     }
 }
 
-/// What a window function holds: rows that went in and have not come out.
+/// The memory that is charged for rows which went into a window function and have not come out.
 #[derive(Debug)]
 struct Ledger {
     reservation: MemoryReservation,
@@ -166,7 +166,7 @@ impl Ledger {
     }
 }
 
-/// The input of a window function, each batch of which is charged.
+/// A plan node that charges each batch of a window function's input.
 #[derive(Debug)]
 struct Charged {
     input: Arc<dyn ExecutionPlan>,
@@ -176,7 +176,8 @@ struct Charged {
 }
 
 impl Charged {
-    /// The rows themselves, twice because they are put together, and what is computed of each.
+    /// Estimates the memory for a batch: its rows, twice because they are concatenated, and the values
+    /// that are computed of each.
     fn bytes(batch: &RecordBatch, narrow: usize, wide: usize) -> usize {
         let own: usize = batch.columns().iter().map(|column| weigh(column)).sum();
         let wide_columns = batch.columns().iter().filter(|column| is_wide(column.data_type()));

@@ -1,4 +1,4 @@
-//! What an operation holds in memory itself, counted against the limit of the analysis.
+//! Reservations for arrays that an operation itself holds in memory.
 
 use datafusion::{
     arrow::{
@@ -23,13 +23,13 @@ impl HeldArrays {
         Self(MemoryConsumer::new(name).register(pool))
     }
 
-    /// Called before the memory is taken.
+    /// Reserves memory. Call it before the memory is allocated.
     pub(crate) fn add(&self, bytes: usize) -> Result<()> {
         Ok(self.0.try_grow(bytes)?)
     }
 }
 
-/// A column as numbers, where NaN stands for what is missing.
+/// Converts a column into floats, where NaN stands for missing values.
 pub(crate) fn floats(column: &ArrayRef) -> Result<Vec<f64>> {
     let column = cast(column, &DataType::Float64)
         .map_err(|error| AnalysisError::Internal(error.to_string()))?;
@@ -40,7 +40,7 @@ pub(crate) fn floats(column: &ArrayRef) -> Result<Vec<f64>> {
     Ok(column.iter().map(|value| value.unwrap_or(f64::NAN)).collect())
 }
 
-/// Work that keeps a processor busy for a while, away from what waits for others.
+/// Runs work that keeps a processor busy on a blocking thread, so that other tasks go on.
 pub(crate) async fn busy<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T> {

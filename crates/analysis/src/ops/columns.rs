@@ -1,4 +1,4 @@
-//! The columns of a frame, by name.
+//! Finds and selects columns of a frame by name.
 
 use datafusion::{
     arrow::{
@@ -27,18 +27,19 @@ pub(crate) fn has(frame: &DataFrame, name: &str) -> bool {
     frame.schema().fields().iter().any(|field| field.name() == name)
 }
 
-/// The type of a column that is there.
+/// Returns the type of a column; null if there is no such column.
 pub(crate) fn data_type(frame: &DataFrame, name: &str) -> DataType {
     let field = frame.schema().fields().iter().find(|field| field.name() == name);
     field.map_or(DataType::Null, |field| field.data_type().clone())
 }
 
-/// Whether all these columns are there.
+/// Checks that all these columns exist.
 pub(crate) fn check(work: &AnalysisContext, frame: &DataFrame, named: &[ParamName]) -> Result<()> {
     named.iter().try_for_each(|column| work.column(frame, &column.path, &column.name).map(drop))
 }
 
-/// A column whose values can be compared and counted: out of its dictionary, NaN as null.
+/// Returns a column in a form that can be compared and counted: without its dictionary, and with null
+/// for NaN.
 pub(crate) fn value(frame: &DataFrame, name: &str) -> Expr {
     let data_type = data_type(frame, name);
     let plain = plain_type(&data_type);
@@ -49,12 +50,12 @@ pub(crate) fn value(frame: &DataFrame, name: &str) -> Expr {
     }
 }
 
-/// Only these columns.
+/// Selects these columns.
 pub(crate) fn only(frame: DataFrame, names: &[String]) -> Result<DataFrame> {
     Ok(frame.select(names.iter().map(ident).collect::<Vec<_>>())?)
 }
 
-/// A name that no column has.
+/// Returns a name that no column has.
 pub(crate) fn unused(frame: &DataFrame, base: &str) -> String {
     let mut name = format!("__{base}");
     while has(frame, &name) {

@@ -17,7 +17,8 @@ use crate::{
     work::{AnalysisContext, OpOutput},
 };
 
-/// More rows than this are not put in order in memory when nobody asks for another order.
+/// The most rows that are sorted in memory to keep the order of the table when the caller asks for no
+/// order.
 const MAX_GATHERED: usize = 1 << 16;
 
 pub(crate) async fn run(
@@ -52,8 +53,8 @@ pub(crate) async fn run(
     Ok(OpOutput { frame: Some(rows.finish()?), later: Some(later), ..OpOutput::default() })
 }
 
-/// The rows that are chosen. They are counted while the answer is made of them, if all of them are
-/// read for it.
+/// Returns the chosen rows. They are counted while the answer is read, if the answer reads all of them,
+/// and otherwise by a query of their own.
 async fn chosen(
     work: &AnalysisContext,
     frame: DataFrame,
@@ -66,7 +67,7 @@ async fn chosen(
     match (is_sorted, wanted) {
         _ if is_nothing => {}
         (true, _) => return OrderedRows::placed(frame, counter),
-        // The first of many are found like those of a sort, which looks at all.
+        // The first rows are found as by a sort, which looks at all rows.
         (false, Some(wanted)) if wanted <= MAX_GATHERED => {
             return OrderedRows::placed(frame, counter);
         }

@@ -1,4 +1,4 @@
-//! Rows by the values of some of their columns.
+//! Groups rows by the values of some of their columns.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use datafusion::arrow::{
 
 use crate::error::{AnalysisError, Result};
 
-/// The groups that were met so far, by their numbers. Without columns there is a single one.
+/// The groups that were found so far, numbered in order. Without columns there is a single one.
 pub(crate) struct Groups {
     converter: Option<RowConverter>,
     numbers: HashMap<Box<[u8]>, usize>,
@@ -29,7 +29,7 @@ impl Groups {
         if self.converter.is_some() { self.rows.len() } else { 1 }
     }
 
-    /// The number of the group of each row.
+    /// Returns the number of each row's group.
     pub(crate) fn of(&mut self, columns: &[ArrayRef], rows: usize) -> Result<Vec<usize>> {
         let Some(converter) = &self.converter else { return Ok(vec![0; rows]) };
         let encoded = converter.convert_columns(columns).map_err(internal)?;
@@ -49,7 +49,7 @@ impl Groups {
         Ok(numbers)
     }
 
-    /// The groups by their values.
+    /// Returns the numbers of the groups in the order of their values.
     pub(crate) fn sorted(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.len()).collect();
         if self.converter.is_some() {
@@ -58,13 +58,13 @@ impl Groups {
         order
     }
 
-    /// The columns that were grouped by, with a row for each of these groups.
+    /// Returns the columns that were grouped by, with a row for each of these groups.
     pub(crate) fn columns(&self, groups: &[usize]) -> Result<Vec<ArrayRef>> {
         let Some(converter) = &self.converter else { return Ok(Vec::new()) };
         converter.convert_rows(groups.iter().map(|&group| self.rows[group].row())).map_err(internal)
     }
 
-    /// The values of the first column as text, by group; none where there is no value.
+    /// Returns the values of the first column as text, by group; none for null.
     pub(crate) fn labels(&self) -> Result<Vec<Option<String>>> {
         let groups: Vec<usize> = (0..self.len()).collect();
         match self.columns(&groups)?.first() {

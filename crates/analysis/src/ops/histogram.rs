@@ -31,10 +31,10 @@ use crate::{
     work::{AnalysisContext, OpOutput},
 };
 
-/// As many as NumPy has.
+/// The default number of bins, as in NumPy.
 const DEFAULT_BINS: usize = 10;
 
-/// More are a table of values, not a picture of them.
+/// The most bins. More would be a table of values, not a picture of them.
 const MAX_BINS: usize = 1000;
 
 pub(crate) async fn run(
@@ -64,7 +64,7 @@ pub(crate) async fn run(
     outcome(work, &field, &extent, &edges, &counts)
 }
 
-/// One name, which may stand in a list.
+/// Parses one name, which may stand in a list.
 fn only_name(path: &str, value: &Value) -> Result<ParamName> {
     let mut names = list_of_names(path, value)?;
     match (names.pop(), names.is_empty()) {
@@ -73,7 +73,7 @@ fn only_name(path: &str, value: &Value) -> Result<ParamName> {
     }
 }
 
-/// What counts the values of a column that has no numbers.
+/// Adds to an error that `value_counts` counts the values of a column without numbers.
 fn with_advice(error: AnalysisError, field: &ParamName) -> AnalysisError {
     match error {
         AnalysisError::Parameter { parameter, reason, .. } => {
@@ -85,7 +85,7 @@ fn with_advice(error: AnalysisError, field: &ParamName) -> AnalysisError {
     }
 }
 
-/// How many bins there are, or where they end.
+/// The bins that are asked for: their number, or their edges.
 enum Bins {
     Count(usize),
     Edges(Vec<f64>),
@@ -114,7 +114,7 @@ impl Bins {
     }
 }
 
-/// Where the bins begin and end, and where that stands in the parameters.
+/// The range of the bins, after its place in the parameters.
 type BinRange = (String, (f64, f64));
 
 fn read_range(path: &str, value: &Value) -> Result<BinRange> {
@@ -129,7 +129,7 @@ fn read_range(path: &str, value: &Value) -> Result<BinRange> {
     }
 }
 
-/// What the values are like, the infinite ones left out.
+/// The number and the extremes of the values, without infinite ones.
 struct Extent {
     rows: i64,
     known: i64,
@@ -166,13 +166,13 @@ impl Extent {
 }
 
 impl Extent {
-    /// From the smallest to the largest value; without any it is something that can be divided.
+    /// Returns the smallest and the largest value; without any, a range that can be divided.
     fn ends(&self) -> (f64, f64) {
         if self.finite == 0 { (0.0, 1.0) } else { (self.min, self.max) }
     }
 }
 
-/// The edges of bins of equal width. Where all values are the same, they are around it.
+/// Returns the edges of bins of equal width. If all values are the same, the bins lie around it.
 fn equal_bins(field: &ParamName, low: f64, high: f64, count: usize) -> Result<Vec<f64>> {
     let (low, high) = if low == high { (low - 0.5, high + 0.5) } else { (low, high) };
     let step = (high - low) / count as f64;
@@ -191,7 +191,7 @@ fn equal_bins(field: &ParamName, low: f64, high: f64, count: usize) -> Result<Ve
     }
 }
 
-/// Goes through the rows and counts the values of each bin.
+/// Counts the values of each bin in one pass over the rows.
 async fn fill(frame: DataFrame, number: &Expr, edges: &[f64]) -> Result<Vec<i64>> {
     let mut counts = vec![0; edges.len() - 1];
     let mut rows = frame.select(vec![number.clone().alias("number")])?.execute_stream().await?;

@@ -1,4 +1,4 @@
-//! The types of analysis, one module each.
+//! The operations: one module for each type of analysis, and what they have in common.
 
 mod aggregate;
 mod arrays;

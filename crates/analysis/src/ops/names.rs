@@ -1,4 +1,4 @@
-//! Names in parameters.
+//! Names and words in parameters.
 
 use std::fmt::Display;
 
@@ -37,7 +37,7 @@ impl Names {
         }
     }
 
-    /// A column can be asked for once.
+    /// Checks that no name is there twice.
     pub(crate) fn check_distinct(&self, parameter: &str) -> Result<()> {
         let names = self.as_slice();
         match names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)) {
@@ -48,7 +48,7 @@ impl Names {
         }
     }
 
-    /// With the path of each in the parameters: `fields[1]`.
+    /// Returns each name with its path in the parameters: `fields[1]`.
     pub(crate) fn with_paths(&self, parameter: &str) -> Vec<(String, &str)> {
         match self {
             Self::One(name) => vec![(parameter.to_owned(), name)],
@@ -61,7 +61,7 @@ impl Names {
     }
 }
 
-/// One of some words, each with others that mean the same.
+/// Finds the value of a word, each of which has other words with the same meaning.
 pub(crate) fn word<T: Copy>(
     parameter: &str,
     given: &str,
@@ -84,7 +84,7 @@ pub(crate) fn plain(word: &str) -> String {
     word.trim().to_lowercase().replace(['-', ' '], "_")
 }
 
-/// A name for a column of a result that none of the others has.
+/// Returns a name for a result column that no other column has.
 pub(crate) fn free_name<T: PartialEq<str>>(wanted: &str, taken: &[T]) -> String {
     let mut name = wanted.to_owned();
     while taken.iter().any(|other| *other == *name.as_str()) {
@@ -93,7 +93,7 @@ pub(crate) fn free_name<T: PartialEq<str>>(wanted: &str, taken: &[T]) -> String 
     name
 }
 
-/// "3 rows", "1 row".
+/// Writes a count with its noun: "3 rows", "1 row".
 pub(crate) fn counted(count: impl Into<u64>, what: &str) -> impl Display {
     let count = count.into();
     let plural = if count == 1 { "" } else { "s" };

@@ -1,4 +1,4 @@
-//! Columns as numbers.
+//! Reads columns as numbers.
 
 use datafusion::{
     arrow::{datatypes::DataType, util::display::array_value_to_string},
@@ -14,8 +14,8 @@ use crate::{
     work::AnalysisContext,
 };
 
-/// A column as a number: as it is, or read from text, of which a note is made. NaN counts as
-/// missing, as it does for pandas.
+/// Returns a column as a number: unchanged, or parsed from text, which is noted. NaN counts as missing,
+/// as in pandas.
 pub(crate) async fn numeric(
     work: &AnalysisContext,
     frame: &DataFrame,
@@ -44,16 +44,16 @@ pub(crate) async fn numeric(
     }
 }
 
-/// Whether the values of a column are put in order as numbers.
+/// How the values of a column are sorted.
 pub(crate) enum NumericOrder {
-    /// Themselves; if they are text, this is one that is no number.
+    /// By themselves. If they are text, this is one that is not a number.
     Plain(Option<String>),
-    /// The numbers that all of its texts are.
+    /// As numbers, because all texts of the column are.
     Number(Expr),
 }
 
-/// What a column is put in order by: its values, or numbers if it is text and all of it is numbers,
-/// of which a note is made. What begins with needless zeros or a plus is a code and stays text.
+/// Decides how a column is sorted: by its values, or by numbers if it is text and all of it is numbers,
+/// which is noted. Text with leading zeros or a plus sign is a code and stays text.
 pub(crate) async fn order(
     work: &AnalysisContext,
     frame: &DataFrame,
@@ -68,7 +68,7 @@ pub(crate) async fn order(
     let is_code = start.clone().between(lit("00"), lit("09"));
     let is_code = is_code.or(start.between(lit("+0"), lit("+9")));
     let is_other = plain.clone().is_not_null().and(number.clone().is_null().or(is_code));
-    // Of most columns of text the first row is one.
+    // In most columns of text the first row already is not a number.
     let other = frame.clone().filter(is_other)?.select(vec![plain.clone()])?.limit(0, Some(1))?;
     let others = work.collect(other).await?;
     if let Some(other) = others.iter().find(|batch| batch.num_rows() > 0) {
@@ -82,7 +82,7 @@ pub(crate) async fn order(
     Ok(NumericOrder::Number(if read == given { whole } else { number }))
 }
 
-/// What a dictionary holds; any other type as it is.
+/// Returns the type of a dictionary's values; any other type unchanged.
 pub(crate) fn plain_type(data_type: &DataType) -> &DataType {
     match data_type {
         DataType::Dictionary(_, values) => plain_type(values),
@@ -90,13 +90,13 @@ pub(crate) fn plain_type(data_type: &DataType) -> &DataType {
     }
 }
 
-/// A column without any value may be text as well.
+/// Tells whether a column is text. One without any value counts as text too.
 pub(crate) fn is_text(data_type: &DataType) -> bool {
     let plain = plain_type(data_type);
     plain.is_string() || plain.is_null()
 }
 
-/// NaN becomes null.
+/// Replaces NaN by null.
 pub(crate) fn without_nan(value: Expr, data_type: &DataType) -> Expr {
     match data_type {
         DataType::Float64 => nullif(value, lit(f64::NAN)),
@@ -107,24 +107,23 @@ pub(crate) fn without_nan(value: Expr, data_type: &DataType) -> Expr {
     }
 }
 
-/// Text as a number; null where it is none.
+/// Parses text as a number; null where it is not a number.
 pub(crate) fn read_number(text: Expr) -> Expr {
     without_nan(try_cast(trimmed(text), DataType::Float64), &DataType::Float64)
 }
 
-/// Text as a whole number, with all its digits; null where it is none.
+/// Parses text as an integer, with all its digits; null where it is not an integer.
 fn read_whole(text: Expr) -> Expr {
     try_cast(trimmed(text), DataType::Int64)
 }
 
-/// Compares text as the number that it reads as. A float has no room for all whole numbers, so that
-/// those are compared for themselves.
+/// Compares text as a number. Integers are compared as such, because a float cannot hold all of them.
 pub(crate) fn compared(text: Expr, compare: impl Fn(Expr) -> Expr) -> Result<Expr> {
     let (whole, number) = (read_whole(text.clone()), read_number(text));
     Ok(when(whole.clone().is_not_null(), compare(whole)).otherwise(compare(number))?)
 }
 
-/// Text as one of the whole numbers of a type, with all its digits, where "3.0" is one as well.
+/// Parses text as an integer of a type, with all its digits; "3.0" is one as well.
 pub(crate) fn read_any_whole(text: Expr, data_type: &DataType) -> Result<Expr> {
     let number = read_number(text.clone());
     let is_whole = number.clone().eq(trunc(vec![number.clone()]));

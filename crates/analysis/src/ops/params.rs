@@ -1,4 +1,4 @@
-//! Reads parameters that may be written in several ways, and says where a mistake is.
+//! Reads parameters that may be written in several ways, and names the place of a mistake.
 
 use narrows_model::cut;
 use serde_json::{Map, Value};
@@ -9,14 +9,14 @@ use crate::{
     kind::AnalysisType,
 };
 
-/// A name in the parameters, and where it stands.
+/// A name in the parameters, and its path.
 #[derive(Clone, Debug)]
 pub(crate) struct ParamName {
     pub(crate) path: String,
     pub(crate) name: String,
 }
 
-/// An object in the parameters, and where it stands.
+/// An object in the parameters, and its path.
 #[derive(Clone, Debug)]
 pub(crate) struct Params<'v> {
     path: String,
@@ -25,12 +25,12 @@ pub(crate) struct Params<'v> {
 }
 
 impl<'v> Params<'v> {
-    /// The parameters themselves.
+    /// Takes the parameters of a type, and checks their names.
     pub(crate) fn parameters(kind: AnalysisType, fields: &'v Map<String, Value>) -> Result<Self> {
         Self { path: String::new(), fields, scope: parameters::of(kind) }.checked()
     }
 
-    /// An object within them.
+    /// Takes an object within the parameters, and checks its names.
     pub(crate) fn object(path: &str, value: &'v Value, scope: &'static Scope) -> Result<Self> {
         match value {
             Value::Object(fields) => Self { path: path.to_owned(), fields, scope }.checked(),
@@ -47,7 +47,7 @@ impl<'v> Params<'v> {
         if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
     }
 
-    /// What is given for a parameter, under whichever of its names; null is nothing.
+    /// Returns the value of a parameter under any of its names, with its path. Null counts as absent.
     pub(crate) fn value(&self, name: &str) -> Option<(String, &'v Value)> {
         let is_given = |(key, value): &(&String, &Value)| {
             !value.is_null() && self.scope.canonical(key) == Some(name)
@@ -56,7 +56,7 @@ impl<'v> Params<'v> {
         Some((self.path(key), value))
     }
 
-    /// The same, read by a function that is told where it stands.
+    /// Returns the value of a parameter, parsed by a function that is given its path.
     pub(crate) fn read<T>(
         &self,
         name: &str,
@@ -85,7 +85,7 @@ impl<'v> Params<'v> {
         self.read(name, list)
     }
 
-    /// One name.
+    /// Reads one name.
     pub(crate) fn name(&self, name: &str) -> Result<Option<ParamName>> {
         let read = |(path, value): (String, &Value)| {
             let name = name_text(&path, value)?;
@@ -94,17 +94,17 @@ impl<'v> Params<'v> {
         self.value(name).map(read).transpose()
     }
 
-    /// A name that there must be.
+    /// Reads a name, and fails if it is absent.
     pub(crate) fn required_name(&self, name: &str) -> Result<ParamName> {
         self.name(name)?.ok_or_else(|| self.missing(name))
     }
 
-    /// One name or a list of names.
+    /// Reads one name or a list of names.
     pub(crate) fn names(&self, name: &str) -> Result<Option<Vec<ParamName>>> {
         self.read(name, list_of_names)
     }
 
-    /// One of a few words, in any case.
+    /// Reads one of a few words, in any case.
     pub(crate) fn choice<T: Copy>(&self, name: &str, choices: &[(&str, T)]) -> Result<Option<T>> {
         let read = |(path, value): (String, &Value)| choice(&path, text(&path, value)?, choices);
         self.value(name).map(read).transpose()
@@ -119,7 +119,7 @@ pub(crate) fn text<'v>(path: &str, value: &'v Value) -> Result<&'v str> {
     value.as_str().ok_or_else(|| wrong(path, "a text", value))
 }
 
-/// A name, which may be written as a number: the column of a year is called "2010".
+/// Reads a name, which may be written as a number: the column of a year is called "2010".
 pub(crate) fn name_text(path: &str, value: &Value) -> Result<String> {
     match value {
         Value::Number(number) => Ok(number.to_string()),
@@ -148,7 +148,7 @@ pub(crate) fn number(path: &str, value: &Value) -> Result<f64> {
     number.filter(|number| number.is_finite()).ok_or_else(|| wrong(path, "a number", value))
 }
 
-/// The values of a list, each with its place; anything else is a list of one.
+/// Returns the values of a list, each with its path; any other value counts as a list of one.
 pub(crate) fn one_or_more<'v>(path: &str, value: &'v Value) -> Vec<(String, &'v Value)> {
     match value {
         Value::Array(values) => {
@@ -171,7 +171,7 @@ pub(crate) fn list_of_names(path: &str, value: &Value) -> Result<Vec<ParamName>>
     Ok(names)
 }
 
-/// The pairs of an object, each with its place.
+/// Returns the pairs of an object, each with its path.
 pub(crate) fn pairs<'v>(
     path: &str,
     value: &'v Value,
@@ -191,12 +191,12 @@ pub(crate) fn choice<T: Copy>(path: &str, given: &str, choices: &[(&str, T)]) ->
         .ok_or_else(|| AnalysisError::no_word(path, given, choices.iter().map(|(name, _)| *name)))
 }
 
-/// "must be a text, not 3"
+/// Makes the error for a value of a wrong type: "must be a text, not 3"
 pub(crate) fn wrong(path: &str, expected: &str, given: &Value) -> AnalysisError {
     AnalysisError::parameter(path, format!("must be {expected}, not {}", short(given)))
 }
 
-/// A value as it is told in a message.
+/// Shortens a value for a message.
 pub(crate) fn short(value: &Value) -> String {
     const MAX_SHOWN: usize = 60;
     let text = value.to_string();

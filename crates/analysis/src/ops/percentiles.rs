@@ -76,7 +76,8 @@ fn all_numbers(frame: &DataFrame, keys: &[ParamName]) -> Result<Vec<ParamName>> 
     }
 }
 
-/// Percentiles from 0 to 100, or fractions if nothing else can be meant.
+/// Parses percentiles from 0 to 100 into fractions. Numbers that are all at most 1, with one in between,
+/// are taken as fractions.
 fn read_fractions(work: &AnalysisContext, path: &str, value: &Value) -> Result<Vec<f64>> {
     let mut numbers: Vec<f64> = Vec::new();
     for (path, value) in one_or_more(path, value) {
@@ -101,7 +102,7 @@ fn read_fractions(work: &AnalysisContext, path: &str, value: &Value) -> Result<V
     Ok(numbers.into_iter().map(|number| number / 100.0).collect())
 }
 
-/// One row for each field, within each group.
+/// Makes a table with one row for each field of each group.
 async fn table(
     work: &AnalysisContext,
     frame: DataFrame,
@@ -147,14 +148,14 @@ async fn table(
     one_row_each(frame.aggregate(groups, aggregates)?, keys, &figures, &names)
 }
 
-/// What is told of a field, as values of the columns that a group has for it.
+/// The figures of one field, as expressions over the columns of a group.
 struct FieldPercentiles {
     field: String,
     count: Expr,
     percentiles: Vec<Expr>,
 }
 
-/// From columns for each field to rows.
+/// Turns the columns of each field into rows.
 fn one_row_each(
     frame: DataFrame,
     keys: &[ParamName],

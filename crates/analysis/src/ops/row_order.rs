@@ -1,4 +1,4 @@
-//! The order of rows.
+//! Keeps the order of rows through the operations of an analysis.
 
 use datafusion::{
     common::{NullHandling, UnnestOptions},
@@ -21,13 +21,13 @@ use crate::{
 #[derive(Clone)]
 pub(crate) struct OrderedRows {
     frame: DataFrame,
-    /// Nothing while the order is that of the stream.
+    /// The hidden columns; empty while the order is that of the stream.
     by: Vec<Key>,
-    /// Whether that is one column, which has the number of the row.
+    /// Whether `by` is one column with the number of the row.
     is_numbered: bool,
 }
 
-/// A hidden column.
+/// A hidden column that rows are sorted by.
 #[derive(Clone)]
 struct Key {
     column: String,
@@ -42,27 +42,27 @@ impl Key {
 }
 
 impl OrderedRows {
-    /// Rows in the order in which they come.
+    /// Takes rows in the order in which they come.
     pub(crate) fn of(frame: DataFrame) -> Self {
         let (mut state, plan) = frame.into_parts();
         state.config_mut().options_mut().execution.target_partitions = 1;
         Self { frame: DataFrame::new(state, plan), by: Vec::new(), is_numbered: false }
     }
 
-    /// Rows in the order in which they come, though they are read in parts beside each other. They
-    /// are counted, if all of them are looked at.
+    /// Takes rows in the order in which they come, though partitions are read at the same time. The rows
+    /// are counted if all of them are read.
     pub(crate) fn placed(frame: DataFrame, counter: &Counter) -> Result<Self> {
         let place = columns::unused(&frame, "place");
         Ok(Self::by(counting::placed(frame, counter, &place)?, [place]))
     }
 
-    /// Rows in the order of these columns of the frame, which are hidden from now on.
+    /// Takes rows in the order of these columns of the frame, which become hidden.
     pub(crate) fn by(frame: DataFrame, columns: impl IntoIterator<Item = String>) -> Self {
         let key = |column| Key { column, ascending: true, nulls_first: false };
         Self { frame, by: columns.into_iter().map(key).collect(), is_numbered: false }
     }
 
-    /// Rows in the order of these values, of which no two are the same.
+    /// Takes rows in the order of these values, of which no two are the same.
     pub(crate) fn sorted(frame: DataFrame, keys: Vec<SortExpr>) -> Result<Self> {
         Self::by(frame, []).first_by(keys)
     }
@@ -72,12 +72,12 @@ impl OrderedRows {
         columns::names(&self.frame).into_iter().filter(|name| !is_hidden(name)).collect()
     }
 
-    /// The table without what is hidden, in any order.
+    /// Returns the table without hidden columns, in any order.
     pub(crate) fn table(&self) -> Result<DataFrame> {
         columns::only(self.frame.clone(), &self.names())
     }
 
-    /// The table in its order.
+    /// Returns the table without hidden columns, in its order.
     pub(crate) fn finish(self) -> Result<DataFrame> {
         let names = self.names();
         columns::only(self.in_order()?, &names)
@@ -95,18 +95,18 @@ impl OrderedRows {
         Ok(Self { frame: self.frame.filter(holds)?, ..self })
     }
 
-    /// Other columns for each row.
+    /// Replaces the columns of each row.
     pub(crate) fn select(self, mut values: Vec<Expr>) -> Result<Self> {
         values.extend(self.by.iter().map(|key| ident(&key.column)));
         Ok(Self { frame: self.frame.select(values)?, ..self })
     }
 
-    /// Only these columns.
+    /// Keeps only these columns.
     pub(crate) fn only(self, names: &[String]) -> Result<Self> {
         self.select(names.iter().map(ident).collect())
     }
 
-    /// Other values where columns are, or more columns at the end.
+    /// Replaces the values of columns, or adds columns at the end.
     pub(crate) fn with(self, values: Vec<(String, Expr)>) -> Result<Self> {
         let names = self.names();
         let mut results: Vec<Expr> = names.iter().map(ident).collect();
@@ -120,13 +120,13 @@ impl OrderedRows {
         self.select(results)
     }
 
-    /// Sorted; rows that are alike stay in their order.
+    /// Sorts the rows stably: equal ones stay in their order.
     pub(crate) fn sort(self, keys: Vec<SortExpr>) -> Result<Self> {
         let rows = if self.by.is_empty() { self.numbered()?.0 } else { self };
         rows.first_by(keys)
     }
 
-    /// Rows in the order of these values, and then in the order that they have.
+    /// Sorts the rows by these values, and then by the order that they have.
     pub(crate) fn first_by(self, keys: Vec<SortExpr>) -> Result<Self> {
         let mut values: Vec<Expr> = self.names().into_iter().map(ident).collect();
         let mut by = Vec::new();
@@ -140,20 +140,20 @@ impl OrderedRows {
         Ok(Self { by, is_numbered: false, ..rows })
     }
 
-    /// The rows from `offset` on, at most `limit`.
+    /// Keeps the rows from `offset` on, at most `limit`.
     pub(crate) fn page(self, offset: usize, limit: Option<usize>) -> Result<Self> {
         let Self { by, is_numbered, .. } = self.clone();
         Ok(Self { frame: self.in_order()?.limit(offset, limit)?, by, is_numbered })
     }
 
-    /// The last rows, at most so many.
+    /// Keeps the last rows, at most `count`.
     pub(crate) fn last(self, count: usize) -> Result<Self> {
         let (rows, row) = self.numbered()?;
         let last = rows.into_frame().sort(vec![ident(&row).sort(false, false)])?;
         Ok(Self::by(last.limit(0, Some(count))?, [row]))
     }
 
-    /// Rows whose order is by one hidden column, the number of the row.
+    /// Returns the rows in the order of one hidden column, the number of the row, and its name.
     pub(crate) fn numbered(self) -> Result<(Self, String)> {
         if let Some(Key { column, .. }) = self.by.first().filter(|_| self.is_numbered) {
             let column = column.clone();
@@ -167,7 +167,8 @@ impl OrderedRows {
         Ok((Self { is_numbered: true, ..rows }, row))
     }
 
-    /// One row for each element of lists of the same length, of which `places` are the places.
+    /// Makes one row of each element of lists that have the same length; `places` lists the places of
+    /// the elements.
     pub(crate) fn unnested(
         self,
         kept: Vec<Expr>,
@@ -200,13 +201,13 @@ impl OrderedRows {
         Ok(rows)
     }
 
-    /// The table and what is hidden.
+    /// Returns the table with its hidden columns.
     pub(crate) fn into_frame(self) -> DataFrame {
         self.frame
     }
 }
 
-/// The frame with one more column, whose name comes back: the number of the row.
+/// Adds a column with the number of the row, and returns its name.
 fn with_number(frame: DataFrame, keys: Vec<SortExpr>) -> Result<(DataFrame, String)> {
     let row = columns::unused(&frame, "row");
     let number = match keys.is_empty() {

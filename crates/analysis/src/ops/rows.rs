@@ -1,7 +1,7 @@
-//! Rows in the order in which they were given.
+//! Reads rows in the order in which they were given.
 //!
-//! Plans read their sources in parts beside each other, which mixes the rows. Where their order
-//! matters, one part is read after the other.
+//! Plans read the partitions of their sources at the same time, which mixes the rows. Where the order
+//! matters, one partition is read after the other.
 
 use std::sync::Arc;
 
@@ -27,13 +27,13 @@ use crate::{error::Result, work::AnalysisContext};
 /// The name of the column with the number of a row, from 0 on.
 pub(crate) const ROW: &str = "row";
 
-/// The rows of a frame that only selects from a table.
+/// Streams the rows of a frame that only selects from a table.
 pub(crate) async fn in_order(frame: DataFrame) -> Result<SendableRecordBatchStream> {
     let context = Arc::new(frame.task_ctx());
     Ok(one_after_another(plan(frame).await?, context))
 }
 
-/// The same with a further column: the number of each row.
+/// Adds a column with the number of each row to a frame that only selects from a table.
 pub(crate) async fn numbered(work: &AnalysisContext, frame: DataFrame) -> Result<DataFrame> {
     let plan = plan(frame).await?;
     let row = Arc::new(Field::new(ROW, DataType::Int64, false));
@@ -45,7 +45,8 @@ pub(crate) async fn numbered(work: &AnalysisContext, frame: DataFrame) -> Result
     Ok(work.context().read_table(Arc::new(table))?)
 }
 
-/// Rows that an operation made itself; what they hold stays counted as long as they are there.
+/// Makes a frame of rows that an operation computed itself. Their memory stays reserved as long as they
+/// exist.
 pub(crate) fn made(
     work: &AnalysisContext,
     rows: RecordBatch,
@@ -57,7 +58,7 @@ pub(crate) fn made(
     Ok(work.context().read_table(Arc::new(table))?)
 }
 
-/// With a single partition as its aim, planning adds nothing that divides the rows anew.
+/// Plans a frame for a single partition, so that planning adds nothing that divides the rows again.
 async fn plan(frame: DataFrame) -> Result<Arc<dyn ExecutionPlan>> {
     let (mut state, plan) = frame.into_parts();
     state.config_mut().options_mut().execution.target_partitions = 1;
@@ -86,7 +87,8 @@ impl PartitionStream for Numbered {
         &self.schema
     }
 
-    /// The rows may be read several times, and a source of files gives a plan its rows once.
+    /// Runs a fresh copy of the plan each time: the rows may be read several times, but a source of
+    /// files gives a plan its rows only once.
     fn execute(&self, context: Arc<TaskContext>) -> SendableRecordBatchStream {
         let schema = self.schema.clone();
         let mut next = 0;
@@ -104,7 +106,7 @@ impl PartitionStream for Numbered {
     }
 }
 
-/// How many rows of those that are made are handed on at once.
+/// How many computed rows are handed on in one batch.
 const MADE_AT_ONCE: usize = 8192;
 
 #[derive(Debug)]

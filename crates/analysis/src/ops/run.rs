@@ -1,4 +1,4 @@
-//! Runs an analysis of any type.
+//! Dispatches an analysis to the operation of its type.
 
 use serde_json::{Map, Value};
 
@@ -39,8 +39,8 @@ pub(crate) async fn run(
     }
 }
 
-/// Whether a type has `filter` for the rows that it is about. Others choose rows themselves, and
-/// `validate` says which rows of the table are wrong.
+/// Tells whether a type has the parameter `filter`, which chooses the rows that it is about. The other
+/// types choose rows themselves, and `validate` reports which rows of the whole table are wrong.
 fn has_filter(kind: AnalysisType) -> bool {
     !matches!(
         kind,

@@ -1,4 +1,4 @@
-//! How rows are sorted and which of them are wanted, as parameters.
+//! The parameters for sorting rows and for a page of them.
 
 use datafusion::{
     logical_expr::{Expr, SortExpr},
@@ -17,11 +17,11 @@ use crate::{
     work::AnalysisContext,
 };
 
-/// What is sorted.
+/// The rows that are sorted.
 pub(crate) struct Sorted<'f> {
     pub(crate) frame: &'f DataFrame,
-    /// What the rows are groups of, and by which columns: whether those hold numbers as text is
-    /// seen there, without making the groups for it.
+    /// The ungrouped rows and their keys, if the rows are groups. Whether a key is text that holds
+    /// numbers is looked up in the ungrouped rows, so that the groups need not be computed for it.
     pub(crate) groups: Option<(&'f DataFrame, &'f [ParamName])>,
 }
 
@@ -35,8 +35,8 @@ impl Sorted<'_> {
     }
 }
 
-/// What rows are sorted by, if anything is given: a name, `-name` or `name desc` for the largest
-/// first, an object, or a list of those.
+/// Reads the parameter `sort`: a name, `-name` or `name desc` for the largest first, an object, or a
+/// list of those.
 pub(crate) async fn sort_keys(
     work: &AnalysisContext,
     sorted: &Sorted<'_>,
@@ -54,8 +54,8 @@ pub(crate) async fn sort_keys(
     Ok(Some(keys))
 }
 
-/// Whether each of so many keys has its largest value first. As in pandas, `ascending` may say it
-/// for each.
+/// Reads whether each key is sorted in descending order. As in pandas, `ascending` may be a list with an
+/// entry for each key.
 fn directions(given: &Params<'_>, keys: usize) -> Result<Vec<bool>> {
     for (name, is_descending) in [("ascending", false), ("descending", true)] {
         let Some((path, Value::Array(flags))) = given.value(name) else { continue };
@@ -75,7 +75,8 @@ fn is_descending(given: &Params<'_>) -> Result<Option<bool>> {
     Ok(descending.or(given.flag("ascending")?.map(|ascending| !ascending)))
 }
 
-/// Missing values come last in both directions unless it is said otherwise, as in pandas.
+/// Reads one key. Missing values come last in both directions unless the key says otherwise, as in
+/// pandas.
 async fn sort_key(
     work: &AnalysisContext,
     sorted: &Sorted<'_>,
@@ -101,8 +102,8 @@ async fn sort_key(
     Ok(value.sort(!own.unwrap_or(descending), nulls_first.unwrap_or(false)))
 }
 
-/// The name in `-amount` or, as in SQL, `amount desc`, and whether its largest value comes first. A
-/// column may really be called so.
+/// Splits `-amount` or, as in SQL, `amount desc` into the name and whether the order is descending. A
+/// column may really have such a name.
 fn written_key<'t>(frame: &DataFrame, text: &'t str, descending: bool) -> (&'t str, bool) {
     if columns::has(frame, text) {
         return (text, descending);
@@ -117,12 +118,12 @@ fn written_key<'t>(frame: &DataFrame, text: &'t str, descending: bool) -> (&'t s
     }
 }
 
-/// In the order of keys, those that are missing last.
+/// Returns expressions that sort by these columns, with missing values last.
 pub(crate) fn by_keys(frame: &DataFrame, keys: &[ParamName]) -> Vec<SortExpr> {
     keys.iter().map(|key| columns::value(frame, &key.name).sort(true, false)).collect()
 }
 
-/// How many rows are left out at the beginning and how many are wanted, if it is said.
+/// Reads `offset` and `limit`, if they are given.
 pub(crate) fn page(given: &Params<'_>) -> Result<Option<(usize, Option<usize>)>> {
     let offset = given.count("offset")?;
     let limit = given.count("limit")?;

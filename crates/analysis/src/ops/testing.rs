@@ -20,7 +20,7 @@ use crate::{
     work::{AnalysisContext, MAIN},
 };
 
-/// What an analysis gave, all of it.
+/// The whole result of an analysis.
 #[derive(Debug)]
 pub(crate) struct TestOutput {
     pub(crate) facts: Map<String, Value>,
@@ -28,7 +28,7 @@ pub(crate) struct TestOutput {
     pub(crate) notes: Vec<String>,
 }
 
-/// Rows as a table.
+/// Makes a batch of JSON rows.
 pub(crate) fn batch(rows: &Value) -> RecordBatch {
     let rows = rows.as_array().unwrap();
     let schema = if rows.is_empty() {

@@ -1,4 +1,4 @@
-//! Columns as times.
+//! Reads columns as times.
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! Analyses in their turn, on threads of their own.
+//! [`Analysis`]: runs analyses in turn, on threads of their own and within limits.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -19,17 +19,19 @@ use crate::{
     request::Request,
 };
 
-/// What every analysis may use.
+/// The limits of every analysis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Against queries that fill the machine's memory; what operators can write to disk they do. Those
-    /// that run at once share a quarter more; see `Budget`.
+    /// The memory of one analysis. Stops queries from filling the machine's memory; operators that can
+    /// write to disk do so. Analyses that run at the same time share a quarter more; see `Budget`.
     pub memory_bytes: usize,
-    /// Against queries that fill the disk; also the most that a file of rows may have.
+    /// The temporary files of one analysis, and the largest file of rows. Stops queries from filling the
+    /// disk.
     pub disk_bytes: u64,
-    /// Where temporary files are; each analysis has a directory there that goes with it.
+    /// The directory of temporary files. Each analysis has a directory in it, which is removed at its
+    /// end.
     pub temporary: PathBuf,
-    /// Against queries that never end.
+    /// The time of one analysis. Stops queries that never end.
     pub time: Duration,
     pub threads: usize,
 }
@@ -46,31 +48,36 @@ impl Default for Settings {
     }
 }
 
-/// Filling the machine's memory with many analyses, each of which stays within its limit.
+/// How many analyses run at the same time. Stops callers from filling the machine's memory with many
+/// analyses, each of which stays within its own limit.
 pub(super) const MAX_RUNNING: usize = 2;
-/// Filling it with the tables of those that wait; of one caller.
+/// How many analyses of one caller wait. Stops callers from filling the memory with tables of analyses
+/// that wait.
 const MAX_WAITING: usize = 32;
 
-/// Plans are trees that are walked and dropped recursively; a query may nest deeply.
+/// The stack of a thread. Plans are trees that are walked and dropped recursively, and queries may nest
+/// deeply.
 const STACK_BYTES: usize = 32 << 20;
 
-/// How long an ended analysis may take to put its things away before its caller hears of it.
+/// How long a cancelled analysis may take to free its memory and files before its caller is answered.
 const TIDY: Duration = Duration::from_secs(1);
 
-/// How long whoever ends waits for that.
+/// How long [`Analysis::idle`] waits for that.
 const LEAVING: Duration = Duration::from_secs(5);
 
-/// Analyses run on threads of their own, so that heavy ones never hold up their callers.
+/// The runner of analyses. They run on threads of their own, so that heavy ones never hold up their
+/// callers.
 #[derive(Debug)]
 pub struct Analysis {
     settings: Settings,
-    /// Only absent while this is dropped.
+    /// None only while this is dropped.
     runtime: Option<Runtime>,
-    /// Analyses that run at the same time: their memory is what limits them.
+    /// The permits to run, few because memory limits how many analyses can run at the same time.
     turns: Arc<FairSemaphore>,
     budget: Arc<Budget>,
     waiting: Arc<WaitingTables>,
-    /// Every analysis has a share in it until its things are put away.
+    /// A lock that every analysis holds shared until its memory and files are freed, so that
+    /// [`Self::idle`] can wait for all.
     running: Arc<RwLock<()>>,
 }
 
@@ -93,7 +100,7 @@ impl Analysis {
         Ok(Self { settings, runtime: Some(runtime), turns, budget, waiting, running })
     }
 
-    /// As [`Self::run_for`], where there is one caller only.
+    /// Runs an analysis like [`Self::run_for`], where there is one caller only.
     pub async fn run(
         &self,
         request: Request,
@@ -104,8 +111,8 @@ impl Analysis {
         self.run_for(&Caller::from(""), request, tables, keep, cancel).await
     }
 
-    /// Does what is asked for with these tables, of which the first is the one it is about, when it
-    /// is this caller's turn. Dropping the future stops the work.
+    /// Runs an analysis of these tables when it is this caller's turn. The first table is the one that
+    /// the analysis is about. Dropping the future stops the work.
     pub async fn run_for(
         &self,
         caller: &Caller,
@@ -147,14 +154,15 @@ impl Analysis {
         Err(ending)
     }
 
-    /// Waits a moment for analyses that were given up to put their things away.
+    /// Waits, for a limited time, until all analyses have freed their memory and files.
     pub async fn idle(&self) {
         let _ = tokio::time::timeout(LEAVING, self.running.write()).await;
     }
 }
 
 impl Drop for Analysis {
-    /// Unlike a plain drop of the runtime this may be done on a thread of another one.
+    /// Shuts the runtime down in the background. A plain drop of it would panic on a thread of another
+    /// runtime.
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
@@ -170,7 +178,8 @@ impl Drop for AbortOnDrop {
     }
 }
 
-/// A panic in the query engine is the end of one analysis and of nothing else.
+/// Converts the failure of an analysis' task. A panic in the query engine ends one analysis and nothing
+/// else.
 fn broken(error: JoinError) -> AnalysisError {
     match error.try_into_panic() {
         Ok(panic) => {

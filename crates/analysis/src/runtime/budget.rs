@@ -1,34 +1,35 @@
-//! The memory of all analyses together.
+//! The memory budget of all analyses together.
 //!
-//! Each that runs has a part for itself, so that no other can keep it from doing anything; the rest is
-//! for whoever needs it first. One alone gets all that one may have.
+//! Each analysis that runs has a part of its own, so that no other can keep it from working; the rest
+//! goes to whichever needs it first. An analysis that runs alone gets all that one analysis may have.
 
 use std::sync::{
     Arc,
     atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
-/// The part of its limit that each analysis has for itself.
+/// Which part of its limit each analysis has for itself, as a divisor.
 const OWN_SHARE: usize = 4;
 
-/// What all analyses have. Several at once, each within its own limit, filled the machine's memory.
+/// The memory of all analyses. Without it, several analyses at once, each within its own limit, filled
+/// the machine's memory.
 #[derive(Debug)]
 pub(super) struct Budget {
-    /// For each analysis itself.
+    /// The bytes that each analysis has for itself.
     own: usize,
-    /// For all that need more.
+    /// The bytes that analyses which need more share.
     common: usize,
     taken: AtomicUsize,
 }
 
 impl Budget {
-    /// Makes a budget for analyses that may have so much each.
+    /// Makes a budget for analyses that may have `limit` bytes each.
     pub(super) fn new(limit: usize) -> Arc<Self> {
         let own = limit / OWN_SHARE;
         Arc::new(Self { own, common: limit - own, taken: AtomicUsize::new(0) })
     }
 
-    /// Returns the most that so many analyses have together.
+    /// Returns the most bytes that this many analyses have together.
     pub(super) fn total(&self, analyses: usize) -> usize {
         self.own * analyses + self.common
     }
@@ -39,7 +40,7 @@ impl Budget {
     }
 }
 
-/// What one analysis has of the budget, until dropped.
+/// The part of the budget that one analysis holds, given back when dropped.
 #[derive(Debug)]
 pub(super) struct BudgetShare {
     budget: Arc<Budget>,
@@ -53,13 +54,14 @@ impl BudgetShare {
         Arc::new(Self { budget, held: AtomicUsize::new(0), was_refused: AtomicBool::new(false) })
     }
 
-    /// Returns what it would take of what is common if it held so much. Whoever calls sees to it that
-    /// nobody else does.
+    /// Returns how much of `held` bytes comes from the common part. The pool's lock keeps two calls from
+    /// changing `held` at once.
     fn common_part(&self, held: usize) -> usize {
         held.saturating_sub(self.budget.own)
     }
 
-    /// Sets what the analysis holds, if there is enough.
+    /// Sets how many bytes the analysis holds. Returns false and changes nothing if the common part does
+    /// not suffice.
     pub(super) fn try_set(&self, bytes: usize) -> bool {
         let before = self.common_part(self.held.load(Ordering::Relaxed));
         let more = self.common_part(bytes).saturating_sub(before);
@@ -75,7 +77,7 @@ impl BudgetShare {
         true
     }
 
-    /// Sets what the analysis holds, whether there is enough or not.
+    /// Sets how many bytes the analysis holds, even beyond the budget.
     pub(super) fn set(&self, bytes: usize) {
         let before = self.common_part(self.held.swap(bytes, Ordering::Relaxed));
         let after = self.common_part(bytes);
@@ -86,7 +88,7 @@ impl BudgetShare {
         }
     }
 
-    /// Returns whether others had what this analysis needed at some point.
+    /// Tells whether the analysis was refused memory at some point because others had it.
     pub(super) fn was_refused(&self) -> bool {
         self.was_refused.load(Ordering::Relaxed)
     }

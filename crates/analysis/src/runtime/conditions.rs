@@ -1,11 +1,12 @@
-//! Conditions that have to hold together.
+//! A physical optimizer rule for conditions that are joined by AND.
 //!
-//! Where few rows are left by one condition, the engine copies them out for the next one and puts
-//! its results back bit by bit. That pays for what is hard to compute; to compare a column with a
-//! constant is less work than that, and of the most usual types [`compare`] does it faster.
+//! Where one condition leaves few rows, the engine copies them out for the next condition and puts its
+//! results back bit by bit. That pays off for conditions that are hard to compute. Comparing a column
+//! with a constant is less work than the copying, and for the most usual types [`compare`] does it
+//! faster than the engine.
 //!
-//! What may fail, such as a division, is only looked at for rows for which all else holds: whoever
-//! writes `b <> 0 AND a / b > 1` relies on it, and the engine does not promise it.
+//! What may fail, such as a division, is only evaluated for rows for which all other conditions hold:
+//! queries such as `b <> 0 AND a / b > 1` rely on it, and the engine does not promise it.
 
 use std::{
     fmt,
@@ -41,7 +42,7 @@ use narrows_tables::functions::compare;
 
 use crate::guard::is_window;
 
-/// Has filters look at easy conditions first, and at all of those for every row; and at what may
+/// The rule that has filters evaluate easy conditions first, and for every row, and conditions that may
 /// fail last.
 #[derive(Debug)]
 pub(super) struct EasyFirst;
@@ -57,7 +58,7 @@ impl PhysicalOptimizerRule for EasyFirst {
         _: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let changed = plan.transform_down(|node| {
-            // Windows rely on what filters below them say of the order of rows, as in `g = 1`.
+            // Windows rely on the order of rows that filters below them report, as in `g = 1`.
             if is_window(&node) {
                 let changed = node.transform_down(|node| with_filter(node, divided))?;
                 return Ok(Transformed { tnr: TreeNodeRecursion::Jump, ..changed });
@@ -72,7 +73,7 @@ impl PhysicalOptimizerRule for EasyFirst {
     }
 }
 
-/// A node with another filter in its place, if it is one and there is a better one.
+/// Replaces a node by a better filter, if it is a filter and `change` finds a better one.
 fn with_filter(
     node: Arc<dyn ExecutionPlan>,
     change: fn(&FilterExec) -> Result<Option<FilterExec>>,
@@ -85,14 +86,15 @@ fn with_filter(
 
 type Conditions = Vec<Arc<dyn PhysicalExpr>>;
 
-/// The conditions that may fail, and the others.
+/// Splits a filter into the conditions that may fail and the others.
 fn risky_and_safe(filter: &FilterExec) -> (Conditions, Conditions) {
     let schema = filter.input().schema();
     let conditions = split_conjunction(filter.predicate()).into_iter().cloned();
     conditions.partition(|condition| may_fail(condition, &schema))
 }
 
-/// A filter for what may fail, and below it one that says as much of the order of rows as before.
+/// Splits a filter in two: one for conditions that may fail, and below it one with the other conditions,
+/// which tells the engine as much about the order of rows as before.
 fn divided(filter: &FilterExec) -> Result<Option<FilterExec>> {
     let (risky, safe) = risky_and_safe(filter);
     if risky.is_empty() || safe.is_empty() && risky.len() < 2 {
@@ -122,8 +124,8 @@ fn rearranged(filter: &FilterExec) -> Result<Option<FilterExec>> {
     FilterExecBuilder::from(filter).with_predicate(predicate).build().map(Some)
 }
 
-/// Whether there are values for which it has no result: no number in a text, a division by zero, a
-/// sum that has no room.
+/// Tells whether a condition fails for some values: a text that is not a number, a division by zero, a
+/// sum that overflows.
 fn may_fail(condition: &Arc<dyn PhysicalExpr>, schema: &Schema) -> bool {
     let is_risky = |part: &Arc<dyn PhysicalExpr>| {
         if let Some(cast) = part.downcast_ref::<CastExpr>() {
@@ -141,7 +143,7 @@ fn may_fail(condition: &Arc<dyn PhysicalExpr>, schema: &Schema) -> bool {
     condition.exists(|part| Ok(is_risky(part))).unwrap_or(true)
 }
 
-/// Functions that have a result for every value. All others may have none.
+/// Functions that never fail. All others may.
 const SAFE: [&str; 22] = [
     "btrim",
     "character_length",
@@ -167,7 +169,7 @@ const SAFE: [&str; 22] = [
     "upper",
 ];
 
-/// Whether it is quick for any row, and never fails.
+/// Tells whether a condition is quick for every row and never fails.
 fn is_easy(condition: &Arc<dyn PhysicalExpr>) -> bool {
     let is_value = |value: &Arc<dyn PhysicalExpr>| value.is::<Column>() || value.is::<Literal>();
     if let Some(binary) = condition.downcast_ref::<BinaryExpr>() {
@@ -187,11 +189,12 @@ fn is_easy(condition: &Arc<dyn PhysicalExpr>) -> bool {
     asked.is_some_and(is_value)
 }
 
-/// Whether all conditions hold. One that is null does not: a filter leaves such rows out too.
+/// A condition that is true if all its conditions are. Null counts as false: a filter leaves such rows
+/// out too.
 #[derive(Debug)]
 struct AllHold {
     conditions: Vec<Arc<dyn PhysicalExpr>>,
-    /// Each is looked at only for rows for which those before it hold.
+    /// Whether each condition is evaluated only for rows for which those before it hold.
     in_turn: bool,
 }
 
@@ -228,7 +231,7 @@ impl AllHold {
     }
 }
 
-/// A column compared with a constant, if that can be done faster than by the engine.
+/// Compares a column with a constant, if that can be done faster than by the engine.
 fn compared(condition: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Option<BooleanArray> {
     let binary = condition.downcast_ref::<BinaryExpr>()?;
     let column = binary.left().downcast_ref::<Column>()?;

@@ -1,4 +1,4 @@
-//! One analysis, run from its tables to its answer.
+//! The job of one analysis, run from its tables to its answer.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::{
     work::{AnalysisContext, MAIN},
 };
 
-/// One analysis from its tables to its answer.
+/// One analysis with all that it needs to run.
 pub(super) struct Job {
     pub(super) settings: Settings,
     pub(super) budget: Arc<Budget>,
@@ -34,13 +34,15 @@ pub(super) struct Job {
     pub(super) keep: Option<SpillTarget>,
     pub(super) stop: CancellationToken,
     pub(super) running: Arc<RwLock<()>>,
-    /// Given back when its memory is, also if nobody waits for its answer any more.
+    /// Given back when the job ends and its memory is free, also if nobody waits for its answer any
+    /// more.
     pub(super) _turn: Permit,
 }
 
 impl Job {
-    /// Not part of [`Analysis::run`]: the code of an `async fn` is compiled by whoever awaits it,
-    /// and that of an analysis takes minutes.
+    /// Starts the job on the runtime. It is a function of its own, apart from [`Analysis::run`], because
+    /// the code of an `async fn` is compiled by every crate that awaits it, which takes minutes for an
+    /// analysis.
     pub(super) fn start(self, runtime: &Runtime) -> JoinHandle<Result<Answer>> {
         runtime.spawn(self.run())
     }
@@ -109,7 +111,7 @@ impl Job {
     }
 }
 
-/// Makes tables of the data and gives them their names.
+/// Loads the data as tables and registers them by their names.
 async fn load(session: &QuerySession, tables: Vec<(String, Input)>) -> Result<AnalysisContext> {
     let context = session.context();
     let (mut names, mut notes) = (Vec::new(), Vec::new());
@@ -125,7 +127,7 @@ async fn load(session: &QuerySession, tables: Vec<(String, Input)>) -> Result<An
         notes.extend(loaded.notes);
         names.push(name);
     }
-    // The first is the one that it is about, whatever its name.
+    // The first table is the one that the analysis is about, whatever its name.
     if let Some(first) = names.first().filter(|_| !names.iter().any(|name| name == MAIN)) {
         let provider = context.table_provider(TableReference::bare(first.as_str())).await?;
         context.register_table(TableReference::bare(MAIN), provider)?;

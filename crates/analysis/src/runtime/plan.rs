@@ -1,5 +1,5 @@
-//! How the plan of an answer is run, so that its rows stay in the order of the data where nothing
-//! asks for another.
+//! Chooses how the plan of an answer is run, so that its rows stay in the order of the data where
+//! nothing asks for another order.
 
 use std::sync::Arc;
 
@@ -22,12 +22,12 @@ use crate::{counting, work::known_rows};
 /// fit too.
 const LARGE_BATCH_ROWS: usize = 8192;
 
-/// So few rows are not worth being shared among threads.
+/// Up to this many rows are not worth being shared among threads.
 const FEW_ROWS: usize = 1 << 15;
 
 pub(super) enum RowPlan {
     Stream(Arc<dyn ExecutionPlan>, Arc<TaskContext>),
-    /// Its parts are in the order of its rows.
+    /// A plan whose partitions are in the order of its rows.
     Parts(Arc<dyn ExecutionPlan>, Arc<TaskContext>),
 }
 
@@ -53,13 +53,13 @@ impl RowPlan {
     }
 }
 
-/// What is known of how much a plan has to do and to hold.
+/// An estimate of how much a plan has to do and to hold.
 struct PlanSize {
     /// The rows of its tables.
     rows: usize,
-    /// There may be many more rows than its tables have.
+    /// Whether it may give many more rows than its tables have.
     multiplies: bool,
-    /// Many steps are in memory at once.
+    /// Whether many batches are in memory at once.
     holds_steps: bool,
 }
 
@@ -69,12 +69,12 @@ impl PlanSize {
         plan.apply(|node| {
             match node {
                 LogicalPlan::TableScan(scan) => size.rows = size.rows.saturating_add(rows_of(scan)),
-                // Puts a row beside all those of a step, as a list does.
+                // Joins put a row beside all rows of a batch, as lists do when they are unnested.
                 LogicalPlan::Join(_) | LogicalPlan::Unnest(_) => size.multiplies = true,
-                // Lets go of all other rows.
+                // A sort with a small limit drops all other rows.
                 LogicalPlan::Sort(sort)
                     if sort.fetch.is_some_and(|rows| rows <= LARGE_BATCH_ROWS) => {}
-                // Merges as many steps as it has put aside.
+                // These merge as many batches as they have put aside.
                 LogicalPlan::Sort(_) | LogicalPlan::Window(_) => size.holds_steps = true,
                 _ => {}
             }
@@ -99,15 +99,15 @@ fn rows_of(scan: &TableScan) -> usize {
     table.and_then(|table| known_rows(table.as_ref())).unwrap_or(usize::MAX)
 }
 
-/// The order in which the rows of a plan have to come.
+/// The order that the rows of a plan must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RowOrder {
-    /// Any, or the plan sees to it.
+    /// Any order, or one that the plan itself establishes.
     Any,
-    /// As they come from their table, where they only go through, one by one: several threads would
-    /// mix them up.
+    /// The order of the table, whose rows only pass through one by one: several threads would mix them
+    /// up.
     OfTable,
-    /// The same, and each part of the table can be read for itself.
+    /// The order of the table, where each partition can be read on its own.
     OfParts,
 }
 

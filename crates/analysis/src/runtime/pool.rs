@@ -13,20 +13,20 @@ use datafusion::{
 use super::budget::BudgetShare;
 use crate::error::exhausted;
 
-/// Operators that can write to disk share half of the memory evenly. The other half is for what
-/// cannot be written, above all for merging what they wrote: a sort of long texts needs as much
-/// again for that.
+/// The memory pool of one analysis. Operators that can write to disk share half of it evenly. The other
+/// half is for what cannot be written, above all for merging what they wrote: a sort of long texts needs
+/// as much again for that.
 #[derive(Debug)]
 pub(super) struct Pool {
     bytes: usize,
-    /// Of what all analyses have.
+    /// The part of the budget of all analyses that this one holds.
     share: Arc<BudgetShare>,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// How many operators can write to disk.
+    /// The number of operators that can write to disk.
     sharing: usize,
     shared: usize,
     fixed: usize,

@@ -1,4 +1,5 @@
-//! The rows of an answer: as many as fit, a count of all, and all of them in a file if asked for.
+//! Reads the rows of an answer: as many as fit, a count of all, and all of them into a file if asked
+//! for.
 
 use std::sync::Arc;
 
@@ -22,21 +23,21 @@ use crate::{answer::ResultTable, guard::compact, request::Output};
 /// Answers up to this size are measured value by value.
 const MAX_MEASURED: usize = 4 << 20;
 
-/// What parts of a plan that are read beside each other may hold together.
+/// The most memory that partitions which are read at the same time may hold together.
 const MAX_BESIDE: usize = 64 << 20;
 
-/// What a value has beside its text when it is written: quotes, a separator.
+/// The bytes that a written value takes beside its text: quotes, a separator.
 const MARKS: usize = 3;
 
 pub(super) struct Reader {
     output: Output,
     keep: Option<SpillTarget>,
     disk_bytes: u64,
-    /// The bytes of the rows that are kept for the answer, as they will be written.
+    /// The bytes of the rows that are kept for the answer, estimated as they will be written.
     bytes: usize,
     full: bool,
     writer: Option<Writer>,
-    /// Why there is no file although there should be one.
+    /// The reason why there is no file although there should be one.
     failed: Option<String>,
     table: ResultTable,
 }
@@ -48,7 +49,7 @@ impl Reader {
         Self { output, keep, disk_bytes, bytes: 0, full: false, writer: None, failed: None, table }
     }
 
-    /// Runs the frame, and says why there is no file although there should be one.
+    /// Runs the frame. Returns its table, and the reason if a file that was wanted could not be written.
     pub(super) async fn read(mut self, frame: DataFrame) -> Result<(ResultTable, Option<String>)> {
         let may_divide = self.may_divide(&frame);
         match RowPlan::of(frame, may_divide).await? {
@@ -67,8 +68,8 @@ impl Reader {
         Ok((self.table, self.failed))
     }
 
-    /// Whether parts of a plan can be read beside each other: each holds as much as an answer may
-    /// have, and a file has the rows in their order.
+    /// Tells whether partitions of a plan may be read at the same time: each holds as much as an answer
+    /// may have, and a file needs the rows in their order.
     fn may_divide(&self, frame: &DataFrame) -> bool {
         let parts = frame.task_ctx().session_config().target_partitions();
         self.keep.is_none() && self.output.bytes.saturating_mul(parts) <= MAX_BESIDE
@@ -86,8 +87,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Reads all parts of a plan beside each other: of each as much as an answer has room for, the
-    /// rest is only counted.
+    /// Reads all partitions of a plan at the same time. Of each, as many rows are kept as an answer has
+    /// room for; the rest are only counted.
     async fn read_parts(
         &mut self,
         plan: &Arc<dyn ExecutionPlan>,
@@ -114,7 +115,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Takes what the next part has for an answer.
+    /// Appends the rows of the next partition.
     fn add(&mut self, part: ResultTable) {
         let more: usize = part.batches.iter().map(RecordBatch::num_rows).sum();
         part.batches.into_iter().for_each(|batch| self.take(batch));
@@ -140,11 +141,11 @@ impl Reader {
         self.write(&batch.slice(fit, batch.num_rows() - fit));
     }
 
-    /// How many rows of a batch the answer has room for.
+    /// Returns how many rows of a batch the answer has room for, and counts their bytes.
     fn fitting(&mut self, batch: &RecordBatch) -> usize {
         let have: usize = self.table.batches.iter().map(RecordBatch::num_rows).sum();
         let max = batch.num_rows().min(self.output.rows.saturating_sub(have));
-        // A program gets so much that it is not worth while to look at each value.
+        // A program gets so many bytes that measuring each value is not worth while.
         if self.output.bytes > MAX_MEASURED {
             self.bytes += compact(batch, 0, max).get_array_memory_size();
             return if self.bytes > self.output.bytes { 0 } else { max };
@@ -169,7 +170,7 @@ impl Reader {
         max
     }
 
-    /// Begins the file with the rows that the answer has.
+    /// Opens the file, and writes the rows to it that the answer has so far.
     fn open(&mut self) {
         let Some(keep) = self.keep.take() else { return };
         match Writer::new(keep, &self.table.schema, self.disk_bytes) {
@@ -191,7 +192,8 @@ impl Reader {
     }
 }
 
-/// Joins can give columns of the same name: the second `id` becomes `id_2`.
+/// Makes the names of columns distinct, because joins can give two of the same name: the second `id`
+/// becomes `id_2`.
 fn distinct_names(schema: &SchemaRef) -> SchemaRef {
     let mut names: Vec<String> = Vec::new();
     let fields = schema.fields().iter().map(|field| {

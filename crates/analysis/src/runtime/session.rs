@@ -1,4 +1,4 @@
-//! The query engine of one analysis: its memory, its disk, what it knows and what it does not.
+//! The DataFusion session of one analysis: its memory, its disk, and the features that it is allowed.
 
 use std::{
     fs::{self, File},
@@ -30,20 +30,21 @@ use crate::{
     sql::functions::{self, Allowance},
 };
 
-/// How the directories of analyses begin.
+/// The prefix of the directories of analyses.
 const PREFIX: &str = "analysis-";
 
-/// A directory is locked a moment after it was made.
+/// How old a directory has to be to count as abandoned: it is locked only a moment after it was made.
 const MIN_AGE: Duration = Duration::from_secs(60);
 
-/// What a sort sets aside for merging what it wrote to disk, as a share of the memory.
+/// Which part of the memory, as a divisor, a sort reserves for merging what it wrote to disk.
 const MERGE_SHARE: usize = 64;
 
 pub(super) struct QuerySession {
     context: SessionContext,
-    /// Files of operators; they go when the analysis does, in whichever way it ends.
+    /// The files of operators, removed when the analysis ends in any way.
     _directory: TempDir,
-    /// Says that somebody uses them, until the process ends in whichever way.
+    /// A lock on the directory, which shows other processes that it is in use; the system releases it
+    /// even if this process is killed.
     _lock: Option<File>,
 }
 
@@ -71,7 +72,7 @@ impl QuerySession {
         stop: CancellationToken,
     ) -> Result<Self> {
         let mut builder = tempfile::Builder::new();
-        // What is written there are rows of callers, for nobody else on this machine.
+        // It holds rows of callers, which nobody else on this machine may read.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
         let directory = builder
@@ -89,8 +90,8 @@ impl QuerySession {
     }
 }
 
-/// A context that can do nothing but query the tables it is given: it has no file formats, no
-/// table factories, no access to files and only the functions that are listed.
+/// Makes a context that can do nothing but query the tables it is given: it has no file formats, no
+/// table factories, no access to files, and only the functions that are listed.
 fn context(
     settings: &Settings,
     directory: &TempDir,
@@ -110,7 +111,7 @@ fn context(
     let allowance = Arc::new(Allowance::new(settings.memory_bytes, stop.clone()));
     let config = SessionConfig::from(options(settings)?).with_extension(allowance.clone());
     let mut rules = guard::rules(settings.memory_bytes, stop);
-    // The others understand what is written as a plain AND.
+    // Last, because the other rules understand a plain AND only.
     rules.push(Arc::new(EasyFirst));
     let mut state = SessionStateBuilder::new()
         .with_config(config)

@@ -1,4 +1,4 @@
-//! The file with all rows of an answer.
+//! Writes the file with all rows of an answer.
 
 use std::{fmt, fs::File, io, sync::Arc};
 
@@ -23,7 +23,7 @@ use crate::answer::{ResultTable, SpillFile};
 const GROUP_BYTES: usize = 16 << 20;
 const GROUP_ROWS: usize = 128 << 10;
 
-/// A file for rows.
+/// The file that all rows of an answer are to be written to.
 pub struct SpillTarget {
     /// CSV, or else Parquet.
     pub format: FileFormat,
@@ -32,15 +32,16 @@ pub struct SpillTarget {
     pub make: MakeFile,
 }
 
-/// Makes the file, and tells by which path the caller knows it. It is called at most once.
+/// A function that creates the file and returns it with the path that the caller knows it by. It is
+/// called at most once.
 pub type MakeFile = Box<dyn FnOnce() -> io::Result<(String, Box<dyn FileSink>)> + Send>;
 
-/// A file that is written. It is no file if it is dropped before it is finished.
+/// A file that is being written. It is discarded if it is dropped before it is finished.
 pub trait FileSink: io::Write + Send {
     fn finish(self: Box<Self>) -> io::Result<()>;
 }
 
-/// A file that stays as it is when the rows cannot be written to their end.
+/// A plain file, which keeps its partial contents when the rows cannot be written to their end.
 impl FileSink for File {
     fn finish(self: Box<Self>) -> io::Result<()> {
         Ok(())
@@ -53,7 +54,7 @@ impl fmt::Debug for SpillTarget {
     }
 }
 
-/// Writes rows. What goes wrong is said in the answer, which comes without the file then.
+/// A writer of rows. Its errors are reported in the answer, which then comes without the file.
 pub(super) struct Writer {
     path: String,
     rows: FormatWriter,
@@ -64,7 +65,8 @@ enum FormatWriter {
     Csv(Box<csv::Writer<CountedFile>>),
 }
 
-/// A file, how much was written to it, and how much may be.
+/// A file with the number of bytes written and the most that may be. Stops a query from filling the
+/// disk.
 struct CountedFile {
     sink: Box<dyn FileSink>,
     bytes: u64,
@@ -129,14 +131,14 @@ fn parquet(file: CountedFile, schema: &SchemaRef) -> Result<ArrowWriter<CountedF
     ArrowWriter::try_new(file, schema.clone(), Some(properties)).map_err(failed)
 }
 
-/// A file without rows has a header too.
+/// Makes a CSV writer. An empty batch is written first, so that a file without rows has a header too.
 fn csv(file: CountedFile, schema: &SchemaRef) -> Result<csv::Writer<CountedFile>, String> {
     let mut writer = csv::WriterBuilder::new().with_header(true).build(file);
     writer.write(&flat(&RecordBatch::new_empty(schema.clone()))?).map_err(failed)?;
     Ok(writer)
 }
 
-/// Rows whose lists and objects are JSON text: CSV has no other form for them.
+/// Converts lists and objects into JSON text: CSV has no other form for them.
 fn flat(batch: &RecordBatch) -> Result<RecordBatch, String> {
     let schema = batch.schema();
     if !schema.fields().iter().any(|field| field.data_type().is_nested()) {
@@ -153,7 +155,7 @@ fn flat(batch: &RecordBatch) -> Result<RecordBatch, String> {
     RecordBatch::try_from_iter_with_nullable(columns).map_err(failed)
 }
 
-/// The values of a column as an answer has them.
+/// Writes the values of a column as JSON text, in the form that answers have.
 fn json(column: &ArrayRef) -> Result<ArrayRef, String> {
     const NAME: &str = "value";
     let batch = RecordBatch::try_from_iter_with_nullable([(NAME, column.clone(), true)]);

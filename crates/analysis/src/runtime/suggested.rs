@@ -1,4 +1,4 @@
-//! Has errors say calls that work: each is tried with the tables at hand before it is said.
+//! Adds calls that work to errors: each is tried with the tables at hand before it is suggested.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use crate::{
     work::AnalysisContext,
 };
 
-/// How long all tries of an answer may take; a call that takes longer counts as one that works.
+/// How long all tries together may take; a call that takes longer counts as one that works.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The error with the first of its calls that works, or with none.
+/// Returns the error with the first of its suggested calls that works, or with none.
 pub(super) async fn suggested(
     work: &AnalysisContext,
     kind: AnalysisType,

@@ -1,4 +1,4 @@
-//! Tables of analyses that wait for their turn: they are in memory already.
+//! Limits the tables of analyses that wait for their turn, which are in memory already.
 
 use std::{
     collections::HashMap,
@@ -13,16 +13,16 @@ use serde_json::Value;
 const MAX_CALLER_BYTES: usize = 128 << 20;
 const MAX_BYTES: usize = 512 << 20;
 
-/// What a value takes in memory beside its text.
+/// The memory of a value beside its text.
 const VALUE_BYTES: usize = size_of::<Value>();
-/// What an entry of an object takes beside its key and its value.
+/// The memory of an object's entry beside its key and its value.
 const ENTRY_BYTES: usize = 40;
 
-/// The bytes of all tables that wait.
+/// The bytes of all waiting tables, by caller.
 #[derive(Debug, Default)]
 pub(super) struct WaitingTables(Mutex<HashMap<Caller, usize>>);
 
-/// The tables of one analysis, until dropped.
+/// The tables of one waiting analysis, counted until dropped.
 #[derive(Debug)]
 pub(super) struct Waiting {
     tables: Arc<WaitingTables>,
@@ -35,8 +35,8 @@ impl WaitingTables {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts the tables of an analysis that has to wait; none if there are too many. The only ones of a
-    /// caller may be of any size.
+    /// Counts the tables of an analysis that has to wait. Returns none if they are too many bytes, but
+    /// the only waiting analysis of a caller may have any size.
     pub(super) fn enter(
         self: &Arc<Self>,
         caller: &Caller,
@@ -66,8 +66,8 @@ impl Drop for Waiting {
     }
 }
 
-/// Returns about how much memory data takes as it came. Files are read later, and earlier results are
-/// there anyway.
+/// Estimates how much memory the data of a request takes. Files are read later, and earlier results are
+/// in memory anyway.
 fn input_bytes(input: &Input) -> usize {
     match input {
         Input::Json(value) => value_bytes(value),

@@ -1,4 +1,4 @@
-//! What a query may have in it.
+//! Checks which parts a query may have.
 
 mod size;
 
@@ -18,13 +18,13 @@ use super::functions::may_be_windowed;
 use crate::{error::available, work::is_table};
 use size::QuerySize;
 
-/// Why a query is not run.
+/// The reason why a query is refused.
 pub(super) type Refused = String;
 
-/// Functions that may stand where a table does.
+/// Functions that may be used as tables.
 const TABLE_FUNCTIONS: [&str; 2] = ["generate_series", "range"];
 
-/// Functions of other databases, and what does the same here.
+/// Functions of other databases, and their replacements here.
 const INSTEAD: [(&str, &str); 15] = [
     ("charindex", "strpos(text, part)"),
     ("datediff", "a::date - b::date"),
@@ -43,7 +43,7 @@ const INSTEAD: [(&str, &str); 15] = [
     ("year", "date_part('year', x)"),
 ];
 
-/// The longest name that a column gets of its expression.
+/// The longest name that a column gets from its expression.
 const MAX_NAME: usize = 80;
 
 /// How many grouping sets a query may ask for.
@@ -78,10 +78,10 @@ impl KnownNames<'_> {
     }
 }
 
-/// Walks through a query before it is planned.
+/// A visitor that checks a query before it is planned.
 pub(super) struct SqlCheck<'a> {
     known: &'a KnownNames<'a>,
-    /// Names that a query gives to parts of itself.
+    /// The names that a query gives to its own parts (`WITH`).
     given: Vec<String>,
     size: QuerySize,
     row_by_row: bool,
@@ -117,7 +117,7 @@ impl<'a> SqlCheck<'a> {
         }
     }
 
-    /// How many calls of functions and operators a step of the query may make.
+    /// Returns how many calls of functions and operators a step of the query may make.
     pub(super) fn calls(&self) -> usize {
         self.size.calls()
     }
@@ -313,7 +313,7 @@ impl VisitorMut for SqlCheck<'_> {
     }
 }
 
-/// A column that was given no name is called as it was written.
+/// Names a column without an alias by its text.
 fn name_column(index: usize, item: &mut SelectItem) {
     let SelectItem::UnnamedExpr(expression) = item else { return };
     if matches!(expression, Expr::Identifier(_) | Expr::CompoundIdentifier(_)) {
@@ -327,7 +327,7 @@ fn name_column(index: usize, item: &mut SelectItem) {
     *item = SelectItem::ExprWithAlias { expr, alias: Ident::with_quote('"', name) };
 }
 
-/// Functions in the place of tables are few, and called in any case.
+/// Checks a function that is used as a table, and writes its name in lower case.
 fn table_function(name: &mut ObjectName) -> Step {
     if let [ObjectNamePart::Identifier(ident)] = name.0.as_mut_slice() {
         let lower = ident.value.to_lowercase();

@@ -1,8 +1,8 @@
-//! Expressions that build on one another.
+//! Stops queries whose expressions grow by building on one another.
 //!
-//! The query engine writes an expression out wherever its name is used further up, so that
-//! `a + a AS b`, then `b + b AS c` and so on doubles with each step. What would become of a query
-//! is counted before the engine tries it.
+//! The query engine writes an expression out wherever its name is used further up, so that `a + a AS b`,
+//! then `b + b AS c` and so on doubles with each step. The final size is counted before the engine tries
+//! it.
 
 use datafusion::{
     common::{
@@ -28,15 +28,15 @@ pub(super) fn check(plan: &LogicalPlan) -> Result<(), Refused> {
 }
 
 struct Walk {
-    /// The most parts that names were found to stand for.
+    /// The most parts of any expression so far.
     max: usize,
 }
 
-/// What goes into a node, and how many parts each of its columns stands for.
+/// The inputs of a node, and how many parts each of their columns stands for.
 type Inputs<'a> = Vec<(&'a DFSchemaRef, Vec<usize>)>;
 
 impl Walk {
-    /// How many parts each column of a plan stands for: none if it comes from a table.
+    /// Counts the parts that each column of a plan stands for: none if it comes from a table.
     fn columns(&mut self, plan: &LogicalPlan) -> Planned<Vec<usize>> {
         let mut inputs = Inputs::new();
         for input in plan.inputs() {
@@ -83,7 +83,7 @@ fn stands_for(column: &Column, inputs: &Inputs<'_>) -> usize {
     known.unwrap_or_default()
 }
 
-/// A column of a union stands for what it does in the input where it stands for most.
+/// Counts the parts of a union's columns: those of the input in which the column has the most.
 fn rows_of_either(inputs: &Inputs<'_>, fields: usize) -> Vec<usize> {
     let max = |index: usize| inputs.iter().filter_map(|(_, columns)| columns.get(index)).max();
     (0..fields).map(|index| max(index).copied().unwrap_or_default()).collect()

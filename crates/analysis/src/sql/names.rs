@@ -1,5 +1,5 @@
-//! Names of columns that SQL would read as something else: those with dots in them, as nested JSON
-//! has, and those that are numbers, as pivoted tables have.
+//! Handles names of columns that SQL would read as something else: those with dots, as from nested JSON,
+//! and numbers, as from pivoted tables.
 
 use std::ops::ControlFlow;
 
@@ -11,7 +11,8 @@ use narrows_model::nearest;
 
 use crate::work::AnalysisContext;
 
-/// Makes texts of names in double quotes that no column has: pandas' conditions have them so.
+/// Converts names in double quotes into texts, if no column has such a name: conditions of pandas write
+/// texts so.
 pub(super) fn quoted_texts(
     work: &AnalysisContext,
     expression: &mut impl VisitMut,
@@ -20,11 +21,11 @@ pub(super) fn quoted_texts(
     let _ = VisitMut::visit(expression, &mut Unquoting(schema, work));
 }
 
-/// Columns with such names.
+/// The columns with such names.
 pub(super) struct UnusualColumns<'a> {
-    /// Several words with dots between them.
+    /// Names of several words with dots between them.
     dotted: Vec<&'a str>,
-    /// What is a number unless it stands in quotes.
+    /// Names that are numbers unless they are quoted.
     numbers: Vec<&'a str>,
 }
 
@@ -41,15 +42,15 @@ impl<'a> UnusualColumns<'a> {
         Self { dotted, numbers }
     }
 
-    /// Says of numbers in a query that are names of columns too that they are numbers.
+    /// Notes numbers in a query that are names of columns too: they are read as numbers.
     pub(super) fn note_numbers(&self, work: &AnalysisContext, query: &mut impl VisitMut) {
         if !self.numbers.is_empty() {
             let _ = VisitMut::visit(query, &mut NameNoter(self, work));
         }
     }
 
-    /// Makes one name of `address.city` and of the part after the table in `people.address.city`,
-    /// if there is such a column.
+    /// Joins `address.city`, and the part after the table in `people.address.city`, into one name if
+    /// there is such a column.
     pub(super) fn join(&self, query: &mut impl VisitMut) {
         if !self.dotted.is_empty() {
             let _ = VisitMut::visit(query, &mut Joining(self));
@@ -89,7 +90,8 @@ impl Unquoting<'_> {
         self.0.fields().iter().any(|field| *field.name() == name.value)
     }
 
-    /// What a column is compared with is a text if no column is called so, or almost so.
+    /// Converts a quoted name that a column is compared with into a text, unless a column has this name
+    /// or almost this name.
     fn unquote(&self, expression: &mut Expr) {
         let Expr::Identifier(name) = expression else { return };
         let known = self.0.fields().iter().map(|field| field.name().as_str());

@@ -1,4 +1,4 @@
-//! From text to a query, if it is one.
+//! Parses the text of a query.
 
 use datafusion::sql::sqlparser::{
     ast::{Expr, Query, Statement},
@@ -13,10 +13,10 @@ use super::check::Refused;
 const MAX_BYTES: usize = 64 << 10;
 const MAX_TOKENS: usize = 16 << 10;
 
-/// How deeply brackets may be nested: each level can double what the parser tries.
+/// The deepest nesting of brackets. Each level can double what the parser tries.
 const MAX_NESTED: usize = 24;
 
-/// Calls of the parser within itself.
+/// The recursion limit of the parser.
 const RECURSION: usize = 200;
 
 const DIALECT: GenericDialect = GenericDialect {};
@@ -82,7 +82,7 @@ fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, Refused> {
     Ok(tokens)
 }
 
-/// Says plainly what is wrong with statements that are no queries, before the parser tries them.
+/// Refuses statements that are not queries, in plain words, before the parser tries them.
 fn begins_well(tokens: &[TokenWithSpan]) -> Result<(), Refused> {
     let first = tokens
         .iter()

@@ -1,4 +1,4 @@
-//! From the text of a query or an expression to its plan.
+//! Plans queries and expressions from their text.
 
 use std::sync::Arc;
 
@@ -30,8 +30,8 @@ use crate::{
     work::{AnalysisContext, OpOutput},
 };
 
-/// Reads a computed value of a frame's rows, `price * quantity`, and has the analysis remember it,
-/// which names the parameter if a row makes it fail.
+/// Plans an expression over a frame's rows, such as `price * quantity`, and records it so that the
+/// parameter is named if a row makes it fail.
 pub(crate) fn expression(
     work: &AnalysisContext,
     frame: &DataFrame,
@@ -69,8 +69,8 @@ fn plan_expression(
     planned.map_err(|error| explain(&error, |reason| refused(hinted(text, &error, reason))))
 }
 
-/// Divides whole numbers as other numbers are divided. In SQL 3 / 4 is 0, but who writes
-/// `won / games` means a share, whether or not there is a point in one of the values.
+/// Divides integers as floats. In SQL 3 / 4 is 0, but whoever writes `won / games` means a share,
+/// whether or not there is a point in one of the values.
 fn with_fractions(
     expression: Expr,
     schema: &DFSchema,
@@ -118,7 +118,7 @@ fn allowance(context: &SessionContext) -> Arc<Allowance> {
     given.unwrap_or_else(|| Arc::new(Allowance::new(0, CancellationToken::new())))
 }
 
-/// `"Tech"` is a column in SQL, but not always to those who write it.
+/// Adds a hint to an error: `"Tech"` is a column in SQL, but not always to those who write it.
 fn hinted(text: &str, error: &DataFusionError, reason: Refused) -> Refused {
     match missing_column(error) {
         Some(name) if text.contains(&format!("\"{name}\"")) => {

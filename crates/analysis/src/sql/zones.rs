@@ -1,8 +1,8 @@
 //! `x AT TIME ZONE 'zone'` as a call of the function that does it, and times that are written
 //! without seconds, as PostgreSQL reads them.
 //!
-//! The query engine makes a cast of it, and one cast of two: `x AT TIME ZONE 'Europe/Berlin' AT
-//! TIME ZONE 'UTC'` would read the clock as one of UTC.
+//! The query engine turns it into a cast, and merges two casts into one: `x AT TIME ZONE 'Europe/Berlin'
+//! AT TIME ZONE 'UTC'` would read the local time as UTC.
 
 use std::ops::ControlFlow;
 
@@ -45,7 +45,7 @@ fn is_time(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Timestamp(..) | DataType::Datetime(_))
 }
 
-/// The query engine wants seconds: `2024-07-01 12:00` becomes `2024-07-01 12:00:00`.
+/// Adds the seconds that the query engine requires: `2024-07-01 12:00` becomes `2024-07-01 12:00:00`.
 fn add_seconds(value: &mut ValueWithSpan) {
     if let Value::SingleQuotedString(text) = &mut value.value
         && let Some(at) = end_of_minutes(text)
@@ -54,7 +54,7 @@ fn add_seconds(value: &mut ValueWithSpan) {
     }
 }
 
-/// Where the minutes end of a time that has no seconds.
+/// Returns where the minutes end in a time without seconds.
 fn end_of_minutes(text: &str) -> Option<usize> {
     let (date, time) = text.split_once([' ', 'T', 't'])?;
     let (hours, rest) = time.split_once(':')?;

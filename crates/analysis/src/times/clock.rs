@@ -1,4 +1,4 @@
-//! Clocks in time zones, which are put forward and back.
+//! Converts between moments and local times in time zones with daylight saving.
 
 use std::str::FromStr;
 
@@ -9,17 +9,17 @@ use datafusion::arrow::{
 
 use super::DAY;
 
-/// Words within names of places that have no capital.
+/// Words in names of zones that are not capitalized.
 const SMALL_WORDS: [&str; 3] = ["of", "es", "au"];
 
-/// A zone by its name in any case, as PostgreSQL has it, and the name that it has itself.
+/// Finds a zone by its name in any case, as PostgreSQL does. Returns the zone's own spelling too.
 pub(crate) fn zone_named(name: &str) -> Option<(String, Tz)> {
     let upper = name.to_ascii_uppercase();
     let names = [name.to_owned(), titled(name, &[]), titled(name, &SMALL_WORDS), upper];
     names.into_iter().find_map(|name| Tz::from_str(&name).ok().map(|zone| (name, zone)))
 }
 
-/// `america/port_of_spain` as `America/Port_of_Spain`.
+/// Capitalizes the words of a name: `america/port_of_spain` becomes `America/Port_of_Spain`.
 fn titled(name: &str, small: &[&str]) -> String {
     let is_sign = |sign: char| matches!(sign, '/' | '_' | '-');
     let word = |word: &str| {
@@ -38,22 +38,22 @@ fn titled(name: &str, small: &[&str]) -> String {
     name.split_inclusive(is_sign).map(word).collect()
 }
 
-/// The time at which a clock in a zone shows this. If it does so twice, the first; if it never
-/// does, because it is put forward, what it shows instead: 02:30 is 03:30 then.
+/// Returns the moment of a local time. Of two such moments, when clocks are put back, it is the first;
+/// if clocks skip the local time, it is moved forward by the gap: 02:30 is 03:30 then.
 pub(crate) fn of_clock(clock: i64, zone: Tz) -> i64 {
     let (times, before) = shown(clock, zone);
     times.min().unwrap_or(before)
 }
 
-/// The same, but if a clock shows this twice, the second, as PostgreSQL has it.
+/// The same as [`of_clock`], but the second of two moments, as PostgreSQL does.
 pub(crate) fn last_of_clock(clock: i64, zone: Tz) -> i64 {
     let (times, before) = shown(clock, zone);
     times.max().unwrap_or(before)
 }
 
-/// The times at which a clock shows this, and the one by the offset of before.
+/// Returns the moments of a local time, and the moment that it would be by the offset before a change.
 fn shown(clock: i64, zone: Tz) -> (impl Iterator<Item = i64>, i64) {
-    // No zone is a day away from the world's time, and none changes twice within two days.
+    // No zone's offset reaches a day, and none changes twice within two days.
     let before = offset(clock.saturating_sub(DAY), zone);
     let after = offset(clock.saturating_add(DAY), zone);
     let times = [before, after].map(|offset| clock.saturating_sub(offset));
@@ -61,13 +61,13 @@ fn shown(clock: i64, zone: Tz) -> (impl Iterator<Item = i64>, i64) {
     (times.into_iter().filter(is_shown), times[0])
 }
 
-/// What a clock in a zone shows at a time.
+/// Returns the local time of a moment in a zone.
 pub(crate) fn on_clock(micros: i64, zone: Tz) -> i64 {
     as_datetime_with_timezone::<TimestampMicrosecondType>(micros, zone)
         .map_or(micros, |time| time.naive_local().and_utc().timestamp_micros())
 }
 
-/// How far a clock in a zone is from the world's time.
+/// Returns the offset of a zone from UTC at a moment.
 fn offset(micros: i64, zone: Tz) -> i64 {
     on_clock(micros, zone).saturating_sub(micros)
 }

@@ -27,7 +27,7 @@ use super::{
 };
 use crate::printer::Printer;
 
-/// How many rows come with the request, and how often.
+/// How many rows come with an inline request, and how often it is measured.
 const INLINE_ROWS: usize = 10_000;
 const INLINE_SAMPLES: usize = 50;
 /// The budgets: so many times as fast as pandas from JSON lines, so many times the seconds of
@@ -35,17 +35,17 @@ const INLINE_SAMPLES: usize = 50;
 const PANDAS_AT_LEAST: f64 = 2.0;
 const POLARS_AT_MOST: f64 = 1.5;
 const INLINE_MS: f64 = 20.0;
-/// The same for rows that a program in the sandbox has.
+/// The budget in milliseconds for rows of a program in the sandbox.
 const CROSSING_MS: f64 = 150.0;
 
 #[derive(Debug, Serialize)]
 pub(super) struct AnalysisReport {
     rows: usize,
-    /// What is compared with, and in which version; without those that are not installed.
+    /// The libraries to compare with and their versions, without those that are not installed.
     libraries: Vec<String>,
     operations: Vec<MeasuredOperation>,
     inline: LatencySummary,
-    /// Rows of a program in the sandbox, until the query over them has answered.
+    /// The time from rows of a program in the sandbox to the answer of a query over them.
     crossing: LatencySummary,
     budgets: Vec<Budget>,
 }
@@ -133,7 +133,7 @@ fn settings(temporary: &Path) -> Settings {
     }
 }
 
-/// An operation, and what it is done with.
+/// An operation on a file, and the analysis that runs it.
 struct Case<'a> {
     analysis: &'a Analysis,
     dir: &'a Path,
@@ -142,7 +142,7 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// All take turns: this machine may be slower in a moment.
+    /// Measures Narrows and the libraries in turns, because the machine may be slower in some moments.
     async fn measure(
         &self,
         compared: &mut [Compared],
@@ -183,7 +183,7 @@ impl Case<'_> {
     }
 }
 
-/// Rows that come with the request, grouped.
+/// Measures how long grouping takes for rows that come with the request.
 async fn inline(analysis: &Analysis) -> anyhow::Result<LatencySummary> {
     let rows: Vec<Value> = (0..INLINE_ROWS).map(data::row).collect();
     let rows = Value::from(rows);
@@ -301,7 +301,7 @@ impl TableOperation {
         Request { kind, parameters, output, refusal: None }
     }
 
-    /// The result in the form of the others: rows of plain values.
+    /// Converts the answer into the form of the libraries' results: rows of plain values.
     fn result(self, answer: &Answer) -> anyhow::Result<Vec<Vec<Value>>> {
         let table = answer.table.as_ref().context("there is no table")?;
         let rows = table.rows();

@@ -1,4 +1,4 @@
-//! What the user can ask of `narrows bench`.
+//! The arguments of `narrows bench`.
 
 use std::path::PathBuf;
 
@@ -79,7 +79,7 @@ pub(crate) struct LoadBenchArgs {
     pub(crate) json: bool,
 }
 
-/// Parses how long something takes.
+/// Parses a number of minutes.
 fn minutes(text: &str) -> Result<f64, String> {
     let minutes: f64 = text.parse().map_err(|_| "not a number of minutes, such as 5".to_owned())?;
     if (0.01..=1440.0).contains(&minutes) {

@@ -21,10 +21,10 @@ use super::{
 
 const AT_ONCE: u32 = 1_000;
 const IN_A_ROW: u32 = 200;
-/// The budget for each of many calls at once, in microseconds.
+/// The most that each of many concurrent calls may take, in microseconds.
 const BUDGET: f64 = 50.0;
 
-/// The program measures itself, so that what is around the calls does not count.
+/// Writes a program that measures itself, so that only the calls count.
 fn program(calls: &str, count: u32) -> String {
     format!(
         "import asyncio, time\n\
@@ -68,7 +68,7 @@ pub(super) async fn measure(samples: u32) -> anyhow::Result<CallsReport> {
     })
 }
 
-/// The time for one call.
+/// Runs the program once, and returns the time for one call.
 async fn run_once(sandbox: &Sandbox, source: &str) -> anyhow::Result<Duration> {
     sandbox.warmed().await;
     let started = Instant::now();
@@ -83,7 +83,7 @@ async fn run_once(sandbox: &Sandbox, source: &str) -> anyhow::Result<Duration> {
     Ok(each)
 }
 
-/// Answers every call at once with its own arguments.
+/// A host that answers every call at once with its own arguments.
 struct Echo;
 
 impl ToolHost for Echo {

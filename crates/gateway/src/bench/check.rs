@@ -1,4 +1,4 @@
-//! How long a program is looked at before it runs.
+//! Measures how long the check of a program takes before it runs.
 
 use std::{fmt, fmt::Write, path::Path, time::Instant};
 
@@ -43,7 +43,7 @@ pub(super) fn measure(dir: &Path) -> anyhow::Result<CheckReport> {
     })
 }
 
-/// A program that uses tools of many servers, one of each, in the way of agents.
+/// Writes a program that uses one tool of each of many servers, as agents would write it.
 fn program(discovery: &narrows_engine::Discovery) -> String {
     let mut program = String::new();
     let snapshot = discovery.broker().catalog().snapshot();

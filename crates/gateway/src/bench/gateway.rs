@@ -91,7 +91,7 @@ pub(super) async fn measure(
     })
 }
 
-/// Gateways of this very program, in directories that go away again.
+/// Starts gateways of this very program, in temporary directories.
 pub(super) struct Bench {
     program: PathBuf,
     home: tempfile::TempDir,
@@ -103,7 +103,7 @@ impl Bench {
         Ok(Self { program, home: tempfile::tempdir()? })
     }
 
-    /// Writes a configuration, and gives the command that serves it.
+    /// Writes a configuration, and returns the command that serves it.
     pub(super) fn serve(&self, name: &str, config: &str) -> anyhow::Result<Command> {
         let path = self.home.path().join(format!("{name}.toml"));
         std::fs::write(&path, config)?;
@@ -112,7 +112,7 @@ impl Bench {
         Ok(command)
     }
 
-    /// Measures the gateway of another build.
+    /// Uses the program of another build for the gateways.
     pub(super) fn with_program(self, program: &Path) -> anyhow::Result<Self> {
         let program = program
             .canonicalize()
@@ -120,7 +120,7 @@ impl Bench {
         Ok(Self { program, ..self })
     }
 
-    /// Returns the path of this program as a configuration has it.
+    /// Returns the path of this program, quoted for TOML.
     pub(super) fn quoted_program(&self) -> anyhow::Result<String> {
         quoted(&self.program)
     }
@@ -173,7 +173,7 @@ impl Bench {
         Ok((LatencySummary::of(directly), LatencySummary::of(passing), from_code))
     }
 
-    /// From the start of the process to its answer.
+    /// Measures the time from the start of the process to its answer to `initialize`.
     async fn initialize(&self) -> anyhow::Result<Duration> {
         let program = self.quoted_program()?;
         let mut config = String::new();

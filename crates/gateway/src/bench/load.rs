@@ -42,9 +42,9 @@ pub(crate) use requests::RequestKind;
 /// How often a line is printed, and the process looked at; less in a short run.
 const LINE_TIME: Duration = Duration::from_secs(10);
 const SAMPLE_TIME: Duration = Duration::from_secs(1);
-/// Lines of a short run.
+/// How many lines a short run prints.
 const MIN_LINES: u32 = 6;
-/// Looks at the process for each line.
+/// How often the process is measured for each line.
 const SAMPLES_PER_LINE: u32 = 10;
 
 pub(super) async fn run(args: LoadBenchArgs, printer: Printer) -> anyhow::Result<Exit> {
@@ -65,7 +65,7 @@ pub(super) async fn run(args: LoadBenchArgs, printer: Printer) -> anyhow::Result
         measured = measure(&args, mix, &gateway, &tally, &mut load, printer) => Some(measured),
         () = interrupted.cancelled() => None,
     };
-    // Whoever asks holds the gateway.
+    // The users' tasks hold the gateway.
     load.shutdown().await;
     let ended = match Arc::get_mut(&mut gateway) {
         Some(gateway) => gateway.exit_reason(),

@@ -1,5 +1,5 @@
-//! How well and how fast personal data is found, on labelled texts, and how often nothing personal
-//! is taken for something.
+//! Measures how well and how fast personal data is found, on labelled texts, and how often harmless text
+//! is taken for personal data.
 
 use std::{
     fmt,
@@ -20,9 +20,9 @@ use super::{
     read_json,
 };
 
-/// For how long each speed is measured.
+/// How long each speed is measured.
 const MEASURED: Duration = Duration::from_secs(1);
-/// Of clean JSON, if none is named.
+/// How many records of clean JSON are made if no file of it is given.
 const CLEAN_RECORDS: u64 = 5_000;
 /// The budget, in megabytes a second on one core.
 const BUDGET: f64 = 20.0;
@@ -41,7 +41,7 @@ pub(super) struct PiiReport {
     clean: Clean,
 }
 
-/// False alarms.
+/// The false alarms in clean JSON.
 #[derive(Debug, Serialize)]
 struct Clean {
     bytes: usize,
@@ -76,7 +76,7 @@ pub(super) fn measure(data: &Path, clean: Option<&Path>) -> anyhow::Result<PiiRe
     })
 }
 
-/// A text as tools give them: among other things, in JSON.
+/// Puts a text into JSON with other fields, as tools answer.
 fn answer(sample: &Sample) -> Value {
     json!({
         "id": "5f2b7c1e-9a34-4c55-8d21-0b6a7e3f9c10",
@@ -111,9 +111,9 @@ fn clean_of(path: Option<&Path>, scanner: &Scanner) -> anyhow::Result<Clean> {
     Ok(Clean { bytes, found: found.0, per_100_kb })
 }
 
-/// What tools answer with, and nothing of it personal, though much has the digits for it.
+/// Makes a record as tools answer with it. Nothing in it is personal, though many digits look like it.
 fn clean_record(number: u64) -> Value {
-    // As irregular as it has to be, and the same each time.
+    // Pseudo-random, and the same each time.
     let noise = |step: u64| (number + 1).wrapping_mul(step).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let (a, b) = (noise(3), noise(7));
     let uuid = format!(
@@ -150,7 +150,7 @@ impl Tokens for Count {
     }
 }
 
-/// The file, or the JSON files of the directory.
+/// Returns the file, or the JSON files of the directory.
 fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);

@@ -1,4 +1,4 @@
-//! Measures what the user asks for, prints it, and holds it against the budgets.
+//! Runs the benchmark that the user asks for, prints its report and checks the budgets.
 
 use std::fmt::Display;
 
@@ -48,7 +48,7 @@ pub(crate) async fn run(args: BenchArgs, printer: Printer) -> anyhow::Result<Exi
     Ok(if args.check { budget::check(&budgets, printer) } else { Exit::Success })
 }
 
-/// Prints a report, and returns what it is held against.
+/// Prints a report, and returns its budgets.
 fn shown<R: Budgeted + Display + Serialize>(
     report: &R,
     as_json: bool,

@@ -1,4 +1,4 @@
-//! Fresh isolates: how soon, how many, how large.
+//! Measures fresh isolates: time to a result, runs per second, memory.
 
 use std::{
     fmt,
@@ -21,11 +21,11 @@ use super::{
 };
 
 const PROGRAM: &str = "result = 1 + 1";
-/// How many of one kind are measured before the next kind.
+/// How many runs of one kind are measured before the next kind.
 const ROUND: u32 = 10;
 /// A cancellation takes as long as a tick, so that few samples suffice.
 const MAX_CANCELS: u32 = 50;
-/// How many isolates are made to see what one adds.
+/// How many isolates are made to see how much memory one adds.
 const IDLE_ISOLATES: usize = 32;
 
 /// The budgets: python3 takes so many times as long, milliseconds out of the warm pool, runs a second
@@ -37,15 +37,15 @@ const MAX_ISOLATE_MB: f64 = 10.0;
 
 #[derive(Debug, Serialize)]
 pub(super) struct SandboxReport {
-    /// From request to outcome, out of the warm pool.
+    /// The time from request to outcome with an isolate of the warm pool.
     warm: LatencySummary,
-    /// The same when the isolate has to be made first.
+    /// The same if the isolate has to be made first.
     cold: LatencySummary,
     /// `python3 -I -c 'print(2)'`, started in between.
     python: Option<LatencySummary>,
     warm_to_python: Option<f64>,
     cold_to_python: Option<f64>,
-    /// From cancelling `while True: pass` to its outcome.
+    /// The time from cancelling `while True: pass` to its outcome.
     cancel: LatencySummary,
     runs_per_second: f64,
     concurrent_runs: usize,
@@ -112,7 +112,7 @@ async fn run_once(sandbox: &Sandbox) -> anyhow::Result<Duration> {
     Ok(taken)
 }
 
-/// How long a program that never gives way goes on after it was cancelled.
+/// Measures how long a program in an endless loop runs on after it was cancelled.
 async fn cancel_once(sandbox: &Sandbox) -> anyhow::Result<Duration> {
     let host = Starter::default();
     let cancel = CancellationToken::new();
@@ -129,7 +129,7 @@ async fn cancel_once(sandbox: &Sandbox) -> anyhow::Result<Duration> {
     Ok(taken)
 }
 
-/// A host that notices when the program has begun.
+/// A host that reports when the program has begun.
 #[derive(Default)]
 struct Starter {
     started: Notify,
@@ -141,7 +141,8 @@ impl ToolHost for Starter {
     }
 }
 
-/// As many callers as the machine has cores run one program after another, at the same time.
+/// Measures how many programs a second run if as many callers as the machine has cores run one after
+/// another.
 async fn throughput(sandbox: &Arc<Sandbox>, samples: u32) -> anyhow::Result<(f64, usize)> {
     let lanes = std::thread::available_parallelism().map_or(2, usize::from);
     let each = samples.max(200);
@@ -162,7 +163,7 @@ async fn throughput(sandbox: &Arc<Sandbox>, samples: u32) -> anyhow::Result<(f64
     Ok((runs / started.elapsed().as_secs_f64(), lanes))
 }
 
-/// What a warm isolate adds to the memory of the process.
+/// Measures how much memory a warm isolate adds to the process.
 async fn idle_isolate_bytes() -> anyhow::Result<u64> {
     let config = |warm_isolates| SandboxConfig {
         warm_isolates,
@@ -182,7 +183,7 @@ async fn idle_isolate_bytes() -> anyhow::Result<u64> {
     Ok(after.saturating_sub(before).saturating_sub(one_sandbox) / IDLE_ISOLATES as u64)
 }
 
-/// Memory that is only this process's: the snapshot's pages are shared by all isolates.
+/// Returns the private memory of this process: all isolates share the pages of the snapshot.
 fn resident_bytes() -> anyhow::Result<u64> {
     let status = std::fs::read_to_string("/proc/self/status").context("memory cannot be read")?;
     let kilobytes = status

@@ -1,4 +1,4 @@
-//! How well and how fast tools are found, on labelled queries.
+//! Measures how well and how fast tools are found, on labelled queries.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -18,7 +18,7 @@ use super::{
     statistics::LatencySummary,
 };
 
-/// How far down the results are looked at.
+/// How many results of each query are judged.
 const DEPTH: usize = 10;
 
 #[derive(Deserialize)]
@@ -75,7 +75,7 @@ struct MeasuredSearch {
     latency: LatencySummary,
 }
 
-/// How good the answers are, from 0 to 1.
+/// The quality of the results, from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 struct Quality {
     queries: usize,

@@ -1,4 +1,4 @@
-//! How fast a store is that holds much, compared with one that holds nothing.
+//! Measures how fast a full store is, compared with an empty one.
 
 use std::{fmt, path::Path, sync::Arc, time::Instant};
 
@@ -77,7 +77,7 @@ pub(super) struct StoreReport {
 struct StoreOperation {
     what: &'static str,
     time: LatencySummary,
-    /// The same in a store that holds nothing.
+    /// The same in an empty store.
     empty: LatencySummary,
     ratio_p50: f64,
 }
@@ -117,7 +117,7 @@ pub(super) async fn measure(args: StoreBenchArgs, printer: Printer) -> anyhow::R
     Ok(StoreReport { store: name, skills, audit, operations, budget_ms: BUDGET })
 }
 
-/// What is measured.
+/// An operation that is measured.
 #[derive(Clone, Copy, Debug)]
 enum Deed {
     ListSkills,

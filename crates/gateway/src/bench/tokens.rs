@@ -1,4 +1,4 @@
-//! What tool definitions and answers cost in tokens, on a catalog of real tools, against the
+//! Measures what tool definitions and answers cost in tokens, on a catalog of real tools, against the
 //! budgets.
 
 use std::{fmt, path::Path};
@@ -15,16 +15,16 @@ use super::{
 };
 use crate::mcp::{Surface, instructions, surface_text};
 
-/// So many tools are shown at each level.
+/// How many tools are shown at each level of detail.
 const SHOWN: usize = 100;
 
 #[derive(Debug, Serialize)]
 pub(super) struct TokensReport {
     servers: usize,
     tools: usize,
-    /// Of all definitions, as a client that loads them shows them to its model.
+    /// The tokens of all definitions, as a client that loads them shows them to its model.
     direct: u64,
-    /// Of the worst that was seen, or of the mean where it says so.
+    /// Budgets of the worst figure that was seen, or of the mean where the text says so.
     budgets: Vec<Budget>,
 }
 
@@ -78,7 +78,7 @@ pub(super) fn measure(dir: &Path) -> anyhow::Result<TokensReport> {
     Ok(TokensReport { servers: snapshot.servers().count(), tools: tools.len(), direct, budgets })
 }
 
-/// What is searched for: words that many tools have, so that there are a hundred.
+/// Queries with words that many tools have, so that a hundred tools are found.
 const QUERIES: [&str; 8] = [
     "list",
     "create",

@@ -1,4 +1,4 @@
-//! What the user can write on the command line.
+//! The commands and options of the command line.
 
 use std::path::PathBuf;
 

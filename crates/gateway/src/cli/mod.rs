@@ -1,4 +1,5 @@
-//! The commands: what the user can write, and a file for each that does it and says what came of it.
+//! The commands of `narrows`: one file for each, which parses its arguments, runs it and reports the
+//! result.
 //!
 //! | file | subject |
 //! |---|---|

@@ -37,7 +37,7 @@ Over HTTP, clients send a key: one of [http] keys in narrows.toml, or the one sh
   narrows serve --http
   narrows serve --http 127.0.0.1:9000";
 
-/// How long work that is given up may take to end, and how long servers may.
+/// How long cancelled work may take to end, and then servers.
 const SHUT_DOWN_TIME: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Args)]
@@ -139,7 +139,7 @@ async fn serve(
                     LogFormat::Text => {
                         printer.note(format!("key: {key}   (kept in {})", path.display()));
                     }
-                    // Logs are kept where keys must not be.
+                    // Logs are often kept where keys must not be.
                     LogFormat::Json => {
                         let file = path.display();
                         tracing::info!(%file, "clients need the key that is in a file");
@@ -160,7 +160,7 @@ async fn serve(
     tracing::info!("the gateway ends, and its servers with it");
     reporting.abort();
     if let Some(asked) = asked {
-        // Its directory goes with it.
+        // Dropping the task removes its directory.
         asked.abort();
         let _ = asked.await;
     }
@@ -172,7 +172,7 @@ async fn serve(
     served.map(|()| Exit::Success)
 }
 
-/// Who may come in, and the key that was made for them, if one was.
+/// Returns the authentication over HTTP, and the key with its file if one had to be made.
 fn door(
     setting: &AppContext,
     address: SocketAddr,
@@ -195,7 +195,7 @@ fn door(
     Ok((door, shown))
 }
 
-/// The keys of a configuration, with the agents that they are of.
+/// Returns the keys of a configuration, each with the agent that it belongs to, if any.
 pub(crate) fn keys(
     config: &Config,
     address: SocketAddr,
@@ -230,7 +230,7 @@ fn expanded(key: &Template, name: &str) -> anyhow::Result<String> {
     Ok(key)
 }
 
-/// The key that was made the first time.
+/// Returns the key in a file, which is made the first time.
 fn kept_key(path: &Path) -> anyhow::Result<String> {
     let is_key = |text: &str| text.len() >= 16;
     kept_text(path, is_key, || Ok(format!("nrw-{}{}", random_hex()?, random_hex()?)))

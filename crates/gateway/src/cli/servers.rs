@@ -98,7 +98,7 @@ pub(crate) fn find<'a>(setting: &'a AppContext, name: &str) -> anyhow::Result<&'
     })
 }
 
-/// Returns a server that can be started.
+/// Finds a configured server, and fails if it is disabled.
 fn find_enabled<'a>(setting: &'a AppContext, name: &str) -> anyhow::Result<&'a ServerSpec> {
     let spec = find(setting, name)?;
     let is_disabled = setting.config.disabled.iter().any(|other| other.name == name);
@@ -189,5 +189,5 @@ fn switch(name: &str, enabled: Enabled, at: &GlobalArgs, printer: Printer) -> an
 
 const NO_SERVERS: &str = "no servers yet: narrows import, or narrows servers add --help";
 
-/// A wait that a person accepts without being told what for.
+/// How long a person accepts to wait without being told what for.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(300);

@@ -82,7 +82,7 @@ enum SkillsCommand {
     Exchange(ExchangeCommand),
 }
 
-/// What commands about skills work with.
+/// The context of commands about skills.
 pub(super) struct SkillCommands {
     pub(super) agent: Agent,
     pub(super) setting: AppContext,

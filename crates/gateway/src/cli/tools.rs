@@ -168,15 +168,15 @@ async fn run_with(
     Ok(Exit::Success)
 }
 
-/// Returns the tool that a name means.
+/// Resolves a name to a tool, and starts servers whose tools are not known if no known tool has it.
 pub(super) async fn find(
     broker: &Broker,
     name: &str,
     server: Option<&str>,
     printer: Printer,
 ) -> Result<Arc<Tool>, CallError> {
-    // Only for a tool that nobody is known to have: a server that does not start would be waited
-    // for each time.
+    // Only if no known server has the tool: otherwise, a server that does not start would be awaited
+    // each time.
     let known = broker.catalog().resolve(name, server);
     if matches!(known, Err(Unresolved::NoToolAnywhere { .. })) {
         learn(broker, server, printer).await;
@@ -198,7 +198,7 @@ fn check_server(broker: &Broker, server: Option<&str>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Starts the servers whose tools are not known. What does not start is told, and left out.
+/// Starts the servers whose tools are not known, and reports those that do not start.
 async fn learn(broker: &Broker, server: Option<&str>, printer: Printer) {
     let catalog = broker.catalog();
     let unknown: Vec<String> = catalog
@@ -228,8 +228,7 @@ fn table(tools: &[SearchHit], text: Column) -> Table {
     table
 }
 
-/// Shows tools that follow each other as a table. Definitions, and what every program can do, are texts
-/// of their own.
+/// Prints search hits: consecutive tools as a table, definitions and abilities as texts of their own.
 fn show(found: &[SearchHit], printer: Printer) {
     let is_row = |found: &SearchHit| found.is_tool() && found.definition.is_none();
     for group in found.chunk_by(|one, next| is_row(one) && is_row(next)) {

@@ -1,4 +1,4 @@
-//! Says what a command waits for, to whoever sits before the terminal.
+//! A status line that tells the person at the terminal what a command waits for.
 
 use std::{
     io::{self, IsTerminal},
@@ -10,17 +10,17 @@ use narrows_upstream::Health;
 
 use crate::printer::Printer;
 
-/// What takes less is not worth a word.
+/// How long a wait stays silent.
 const QUIET_TIME: Duration = Duration::from_millis(400);
-/// How soon the line follows what happens.
+/// How often the line is updated.
 const INTERVAL: Duration = Duration::from_millis(200);
-/// How many names are told.
+/// The most names that the line lists.
 const MAX_NAMES: usize = 3;
-/// A longer line would be broken by terminals, and could not be taken back.
+/// The longest line. Terminals would wrap a longer one, which then could not be erased.
 const MAX_LETTERS: usize = 78;
 
-/// A line on standard error that is taken back when there is nothing to wait for. Where standard
-/// error is no terminal, nothing is written.
+/// A line on standard error that is erased when there is nothing left to wait for. Nothing is written if
+/// standard error is not a terminal.
 #[derive(Debug)]
 pub(crate) struct WaitingLine<'a> {
     awaited: Awaited<'a>,
@@ -31,7 +31,7 @@ pub(crate) struct WaitingLine<'a> {
     shown: Option<String>,
 }
 
-/// What is waited for.
+/// The servers that are waited for.
 #[derive(Debug)]
 enum Awaited<'a> {
     Names(Vec<String>),
@@ -44,7 +44,7 @@ impl<'a> WaitingLine<'a> {
         Self::of(Awaited::Names(names.to_vec()), Some(Instant::now()), printer)
     }
 
-    /// For work that starts servers when it needs them.
+    /// Makes the line for work that starts servers when it needs them.
     pub(crate) fn for_servers(broker: &'a Broker, printer: Printer) -> Self {
         Self::of(Awaited::Starts(broker), None, printer)
     }
@@ -54,7 +54,7 @@ impl<'a> WaitingLine<'a> {
         Self { awaited, since, printer, is_terminal, shown: None }
     }
 
-    /// Shows the line while something takes long, and takes it back before that is told.
+    /// Shows the line while the work takes long, and erases it when the work is done.
     pub(crate) async fn during<T>(&mut self, work: impl Future<Output = T>) -> T {
         tokio::pin!(work);
         loop {
@@ -69,7 +69,7 @@ impl<'a> WaitingLine<'a> {
         }
     }
 
-    /// It is not waited for this one any more.
+    /// Removes a name from those that are waited for.
     pub(crate) fn is_done(&mut self, name: &str) {
         if let Awaited::Names(names) = &mut self.awaited {
             names.retain(|other| other != name);
@@ -104,7 +104,7 @@ impl<'a> WaitingLine<'a> {
     }
 }
 
-/// A command that is given up leaves no half line.
+/// Erases the line, also when the command is given up.
 impl Drop for WaitingLine<'_> {
     fn drop(&mut self) {
         self.clear();

@@ -12,10 +12,10 @@ const EXPENSES: u64 = 10_000;
 const TRIPS: u64 = 2_000;
 const PARKS: u64 = 300;
 const ISSUES: u64 = 3_000;
-/// As many issues as one page has.
+/// The number of issues on one page.
 const PAGE: u64 = 100;
 
-/// A number that looks random and is not.
+/// Returns a number that looks random but is the same each time.
 fn mixed(of: u64, salt: u64) -> u64 {
     let mut mixed =
         of.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ salt.wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -1,4 +1,4 @@
-//! Compares workflows with and without Narrows, and shows the way around.
+//! Runs the demo: compares workflows with and without Narrows, and shows a tour of the sandbox.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::{
     printer::Printer,
 };
 
-/// Pipes between parts of the demo, in bytes.
+/// The size of pipes between parts of the demo, in bytes.
 const PIPE: usize = 1 << 20;
 
 #[derive(Debug, Args)]
@@ -33,7 +33,7 @@ pub(crate) struct DemoArgs {
 }
 
 pub(crate) async fn run(args: DemoArgs, printer: Printer) -> anyhow::Result<Exit> {
-    // Nothing of the demo stays: its cache and data are in a directory that goes with it.
+    // The demo leaves nothing behind: its cache and data are in a temporary directory.
     let home = tempfile::tempdir().context("there is no place for temporary files")?;
     let places = AppDirs::below(home.path());
     let broker = app::broker(&places, vec![company()?])?;
@@ -72,7 +72,7 @@ pub(crate) async fn run(args: DemoArgs, printer: Printer) -> anyhow::Result<Exit
     Ok(Exit::Success)
 }
 
-/// The demo's server: this program in another mode.
+/// Returns the specification of the demo's server, which is this program in another mode.
 fn company() -> anyhow::Result<ServerSpec> {
     let program = std::env::current_exe().context("the path of this program is not known")?;
     let command = program.to_str().context("the path of this program is not UTF-8")?;
@@ -84,7 +84,7 @@ fn company() -> anyhow::Result<ServerSpec> {
     Ok(ServerSpec::new("company", Connection::Stdio(stdio)))
 }
 
-/// A client of the gateway, as a model's application has it.
+/// Connects a client to the gateway, as the application of a model does.
 async fn client_of(gateway: Arc<Gateway>) -> anyhow::Result<DemoClient> {
     let (near, far) = tokio::io::duplex(PIPE);
     let session = ClientConnection::new(gateway);
@@ -96,7 +96,7 @@ async fn client_of(gateway: Arc<Gateway>) -> anyhow::Result<DemoClient> {
     Ok(().serve(near).await?)
 }
 
-/// A client of the server itself, without the gateway.
+/// Connects a client to the server itself, without the gateway.
 async fn direct_client() -> anyhow::Result<DemoClient> {
     let (near, far) = tokio::io::duplex(PIPE);
     tokio::spawn(async move {

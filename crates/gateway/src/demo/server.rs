@@ -19,10 +19,11 @@ use serde_json::{Map, Value, json};
 use super::data;
 use crate::app::Exit;
 
-/// How often a build is asked for before it is done.
+/// How many times a build has to be polled before it is done.
 const POLLS: u64 = 4;
 
-/// What the server does wrong when a tool is called, for those who measure what others notice of it.
+/// The fault of the server when a tool is called, for tests and measurements of what others notice of
+/// it.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Fault {
     /// It never answers
@@ -188,7 +189,7 @@ impl ServerHandler for Company {
     }
 }
 
-/// The server for a client in the same process.
+/// Makes the server, for a client in the same process.
 pub(super) fn company() -> impl ServerHandler {
     Company::default()
 }

@@ -1,4 +1,4 @@
-//! What the sandbox is: real Python, clear mistakes, firm limits.
+//! The tour of the sandbox: real Python, clear mistakes, firm limits.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use crate::printer::Printer;
 
-/// One stop of the tour.
+/// A stop of the tour: a program and what it shows.
 struct Stop {
     title: &'static str,
-    /// What to look at.
+    /// The explanation of what to look at.
     lesson: &'static str,
     name: &'static str,
     source: &'static str,
@@ -44,7 +44,7 @@ const TOUR: [Stop; 3] = [
     },
 ];
 
-/// Runs the tour, counting its stops from `first`, and gives what came of each.
+/// Runs the tour, counting its stops from `first`, and returns the outcome of each.
 pub(super) async fn run(
     engine: &Engine,
     first: usize,

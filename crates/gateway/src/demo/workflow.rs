@@ -47,12 +47,12 @@ pub(super) const WORKFLOWS: [Workflow; 3] = [
     },
 ];
 
-/// What came of a workflow, both ways.
+/// The result of a workflow, done both ways.
 #[derive(Debug, Serialize)]
 pub(super) struct Comparison {
     pub(super) title: &'static str,
     pub(super) program: &'static str,
-    /// What the model is shown at the end.
+    /// The answer that the model reads at the end.
     pub(super) answer: String,
     pub(super) tool_calls: usize,
     /// Tokens that pass through the model, as an estimate (o200k).
@@ -62,7 +62,7 @@ pub(super) struct Comparison {
 }
 
 impl Workflow {
-    /// Does the work both ways. `direct` is the server itself, `narrows` the gateway.
+    /// Runs the workflow both ways. `direct` is the server itself, `narrows` the gateway.
     pub(super) async fn compare(
         &self,
         direct: &DemoClient,
@@ -101,7 +101,7 @@ async fn call(client: &DemoClient, tool: &str, arguments: Value) -> anyhow::Resu
     Ok(client.call_tool(params).await?)
 }
 
-/// What the definitions of a server's tools cost, which a model is shown with every request.
+/// Counts the tokens of the definitions of a server's tools, which a model reads with every request.
 async fn definition_tokens(client: &DemoClient) -> anyhow::Result<u64> {
     let tools = client.list_all_tools().await?;
     let mut sum = 0;

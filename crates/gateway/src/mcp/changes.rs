@@ -1,4 +1,4 @@
-//! What changes at the servers, for those who tell clients of it.
+//! Changes at the servers, of which clients are notified.
 
 use narrows_engine::broker::Broker;
 use narrows_upstream::{ServerChange, UpstreamChange};
@@ -7,7 +7,7 @@ use tokio::sync::{
     watch,
 };
 
-/// Changes from a moment on.
+/// A stream of the changes from one moment on.
 pub(super) struct Changes {
     /// Tools count as changed when the catalog has the new ones.
     tools: watch::Receiver<u64>,
@@ -21,7 +21,7 @@ impl Changes {
         Self { tools, others: broker.fleet().changes() }
     }
 
-    /// The next one. None when there will be no more. Safe to drop and to call again.
+    /// Waits for the next change. Returns none when there will be no more. Cancel safe.
     pub(super) async fn next(&mut self) -> Option<UpstreamChange> {
         loop {
             tokio::select! {

@@ -1,4 +1,4 @@
-//! The client of a session, as those see it who work for it.
+//! The handle by which work for a client reports to it and asks it.
 
 use futures::future::BoxFuture;
 use narrows_engine::{
@@ -20,14 +20,14 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-/// Filling our memory with what a client does not read, or not as fast as it is told. What is told
-/// beyond this is left out, but for questions, which wait.
+/// Stops a client that reads slowly, or not at all, from filling our memory with events. Events beyond
+/// this are dropped, but for questions, which wait.
 const MAX_WAITING_EVENTS: usize = 256;
-/// The most that is told at once.
+/// The longest text of one progress message, and of one log message.
 const MAX_PROGRESS_BYTES: usize = 4 << 10;
 const MAX_LOG_BYTES: usize = 64 << 10;
 
-/// Something for the client while work goes on.
+/// An event for the client while work for it goes on.
 pub(super) enum Event {
     Progress(Progress),
     Log(LoggingMessageNotificationParam),
@@ -38,24 +38,26 @@ pub(super) enum Event {
 
 pub(super) type AnswerSender<T> = oneshot::Sender<Result<T, ErrorData>>;
 
-/// Which client it is.
+/// The identity of a client.
 #[derive(Clone, Debug)]
 pub(super) struct ClientId {
     /// Tells the clients of this gateway apart.
     pub(super) number: u64,
-    /// Names its session among those of all gateways, if it has one that lasts longer than a request.
+    /// The name of its session, unique among all gateways; none for a session that lasts one request
+    /// only.
     pub(super) session: Option<String>,
 }
 
-/// Collects events for the client; whoever talks to the client takes them from the other end.
+/// The sending end of a client's events. [`ClientTask`](super::conversation::ClientTask) has the other
+/// end, and talks to the client.
 pub(super) struct ClientHandle {
     events: mpsc::Sender<Event>,
     id: ClientId,
     capabilities: ClientCapabilities,
     agent: Agent,
-    /// Cancelled when it has left.
+    /// Cancelled when the client has left.
     gone: CancellationToken,
-    /// Its model may read all that it is told.
+    /// Puts tokens into all that the client is sent, because its model may read it.
     pii_filter: PiiFilter,
 }
 
@@ -68,7 +70,7 @@ impl ClientHandle {
     ) -> (Self, mpsc::Receiver<Event>) {
         let (events, receiver) = mpsc::channel(MAX_WAITING_EVENTS);
         let mut capabilities = capabilities.unwrap_or_default();
-        // What we do not pass on, a server shall not count on.
+        // Servers must not rely on extensions, because we do not pass them on.
         capabilities.extensions = None;
         let pii_filter = agent.pii_filter();
         (Self { events, id, capabilities, agent, gone, pii_filter }, receiver)
@@ -171,7 +173,7 @@ impl Caller for ClientHandle {
             return Box::pin(std::future::ready(refused));
         }
         Box::pin(async move {
-            // A model reads it.
+            // A model reads the request.
             let request = self.pii_filter.whole(&request)?;
             self.ask(|answer| Event::Sample(Box::new(request), answer)).await
         })

@@ -1,5 +1,5 @@
-//! One client's conversation with the gateway: its requests become work, which may ask it something.
-//! `handler` is what the protocol calls.
+//! One client's connection to the gateway: its requests become work, which may ask the client questions.
+//! `handler` implements the methods of the protocol.
 
 mod handler;
 
@@ -47,8 +47,8 @@ use super::{
     tools::{OwnTool, own_tools},
 };
 
-/// Returns a short name for what a client says of itself. Thousands of such names are remembered, and a
-/// client can say megabytes.
+/// Returns a hash of what a client says of itself, as a short name: thousands of such names are
+/// remembered, and a client can send megabytes.
 fn client_key(client: &Value) -> String {
     let mut hasher = DefaultHasher::new();
     client.to_string().hash(&mut hasher);
@@ -63,20 +63,21 @@ pub(crate) struct ClientConnection {
     number: u64,
     /// The same among the clients of all gateways; none if there is no randomness.
     name: Option<String>,
-    /// Cancelled when the client can no longer ask; over stdio, it is soon no longer told either.
+    /// Cancelled when the client can send no more requests. Over stdio, answers cannot reach it for much
+    /// longer either.
     left: CancellationToken,
     state: Arc<Mutex<State>>,
 }
 
 #[derive(Default)]
 struct State {
-    /// What the client asked for with `logging/setLevel`.
+    /// The level that the client has set with `logging/setLevel`.
     level: Option<LoggingLevel>,
-    /// Addresses of resources, and as what the client knows them.
+    /// The subscribed resources: from the address that the server uses to the one that the client knows.
     subscribed: BTreeMap<String, String>,
-    /// Ends the task that tells of changes, together with the session.
+    /// Ends the task of [`ClientConnection::follow_changes`] when the session ends.
     follows: Option<DropGuard>,
-    /// Says in the log that the client has gone, together with the session.
+    /// Logs the client's disconnection when the session ends.
     connected: Option<ConnectedClient>,
 }
 
@@ -88,13 +89,14 @@ impl ClientConnection {
         Self { gateway, number, name, left: CancellationToken::new(), state: Arc::default() }
     }
 
-    /// Which client a request is of. Requests of the newer protocol over HTTP have no session.
+    /// Returns the id of the client that sent a request. Requests of the newer protocol over HTTP have
+    /// no session.
     fn client(&self, context: &RequestContext<RoleServer>) -> ClientId {
         let has_session = !(is_modern(context) && http::is_http(context));
         ClientId { number: self.number, session: self.name.clone().filter(|_| has_session) }
     }
 
-    /// Says in the log that the client of this connection is there.
+    /// Logs, once for each connection, that its client has connected.
     pub(super) fn log_client(
         &self,
         transport: ClientTransport,
@@ -120,8 +122,8 @@ impl ClientConnection {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The least that a client wants to know of logs. Clients of the newer protocol say it with
-    /// each request, and hear nothing otherwise.
+    /// Returns the lowest level of log messages that a client wants. Clients of the newer protocol name
+    /// it with each request, and get no messages otherwise.
     fn level(&self, context: &RequestContext<RoleServer>) -> Option<LoggingLevel> {
         if is_modern(context) {
             context.meta.log_level()
@@ -158,7 +160,7 @@ impl ClientConnection {
         )
     }
 
-    /// Starts the work that a call asks for.
+    /// Starts a call of a tool: one of our own, or one that is passed through.
     async fn begin(
         &self,
         params: CallToolRequestParams,
@@ -188,7 +190,7 @@ impl ClientConnection {
         Ok(if runs_code { work.counting_progress() } else { work })
     }
 
-    /// Starts a call of a server that the client sees as it is.
+    /// Starts a call of a tool that is passed through to its server.
     async fn begin_passed(
         &self,
         mut params: CallToolRequestParams,
@@ -212,7 +214,7 @@ impl ClientConnection {
         }))
     }
 
-    /// What servers list, as a client's model may read it.
+    /// Returns the items that servers list, with tokens in the place of personal data.
     async fn listed<T: Clone + Serialize + DeserializeOwned>(
         &self,
         items: Vec<T>,
@@ -221,8 +223,8 @@ impl ClientConnection {
         proxy_forward::listed(&self.gateway.agent(context), &items).await
     }
 
-    /// Returns whose session this is, for the ledger. Requests of the newer protocol have no session,
-    /// so all of one client count as one.
+    /// Returns the key of this client's session in the token stats. Requests of the newer protocol have
+    /// no session, so all requests of a client that gives itself the same name share one key.
     fn ledger_key(&self, context: &RequestContext<RoleServer>) -> String {
         let client = context.meta.get("io.modelcontextprotocol/clientInfo");
         match client.filter(|_| is_modern(context)) {
@@ -231,7 +233,7 @@ impl ClientConnection {
         }
     }
 
-    /// What this client's model reads of all tools that it is shown.
+    /// Returns the text of all tool definitions that this client's model reads, for the token stats.
     fn definitions(&self) -> String {
         let passed = self.gateway.passthrough.tools_now();
         let definitions = self.tools(&passed, &|_| true).into_iter().filter_map(|tool| {
@@ -241,7 +243,8 @@ impl ClientConnection {
         definitions.collect::<Vec<_>>().join("\n")
     }
 
-    /// The tool of a server that the client sees by this name.
+    /// Returns the passed-through tool that the client knows by this name. Waits for servers that are
+    /// not ready before it says that there is none.
     async fn passed_tool(&self, name: &str, agent: &Agent) -> Result<Arc<CatalogTool>, ErrorData> {
         let passthrough = &self.gateway.passthrough;
         let mut passed = passthrough.tools(agent).await;
@@ -265,7 +268,7 @@ impl ClientConnection {
         Err(ErrorData::invalid_params(format!("there is no tool {name:?}{hint}"), None))
     }
 
-    /// Passes a request on, to whoever has an item.
+    /// Starts to forward a request to the server that has an item.
     fn pass(
         &self,
         item: Item,
@@ -281,7 +284,8 @@ impl ClientConnection {
         })
     }
 
-    /// Talks with the client until the work is done, or until the client has to answer.
+    /// Runs the work until it is done or the client has to answer questions. In the latter case the work
+    /// is parked, and the result names the secret to come back with.
     async fn converse(
         &self,
         mut work: ClientWork,
@@ -307,8 +311,9 @@ impl ClientConnection {
         }
     }
 
-    /// The work that a client came back to with its answers. None if it is to be begun: by a request
-    /// that answers nothing, or by one whose answers go on to the server that asked, with its state.
+    /// Returns the parked work that a request continues, with the client's answers handed to it. Returns
+    /// none if the work is to be begun: for a request that answers nothing, or whose answers go on to
+    /// the server that asked, together with the server's own state.
     fn resume(
         &self,
         asked: &Asked,
@@ -328,13 +333,15 @@ impl ClientConnection {
         }
     }
 
-    /// What is asked for, and by whom.
+    /// Returns a request together with its caller, as [`pending_input`] compares it when the client
+    /// comes back.
     fn asked(&self, context: &RequestContext<RoleServer>, request: Value) -> Asked {
         let (caller, _large_body) = (http::caller_id(context), http::large_body(context));
         Asked { caller, request, _large_body }
     }
 
-    /// Tells a client of the older protocol what changes, as long as it is there.
+    /// Starts a task, once for each connection, that notifies a client of the older protocol of changes
+    /// at the servers.
     fn follow_changes(&self, peer: Peer<RoleServer>) {
         let ended = CancellationToken::new();
         match &mut self.state().follows {
@@ -371,7 +378,7 @@ fn is_modern(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| !version.has_initialize())
 }
 
-/// Says to the broker which protocol the client of a request speaks.
+/// Returns the origin of a request: a client, and which generation of the protocol it speaks.
 fn origin(context: &RequestContext<RoleServer>) -> RequestOrigin {
     RequestOrigin::Client(if is_modern(context) {
         ProtocolGeneration::Discover
@@ -380,7 +387,8 @@ fn origin(context: &RequestContext<RoleServer>) -> RequestOrigin {
     })
 }
 
-/// Returns whether a call answers a question and does not say which: each of ours comes with a state.
+/// Tells whether a call has answers but not the `requestState` of their question, which every question
+/// of ours comes with.
 fn answers_without_state(params: &CallToolRequestParams) -> bool {
     let answers = params.input_responses.as_ref();
     params.request_state.is_none() && answers.is_some_and(|answers| !answers.is_empty())

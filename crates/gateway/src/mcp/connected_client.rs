@@ -1,4 +1,4 @@
-//! Says in the log when a client comes and when it goes.
+//! Logs when a client connects and when it disconnects.
 
 use std::time::Instant;
 
@@ -21,8 +21,8 @@ impl ClientTransport {
     }
 }
 
-/// A client that is connected. When this is dropped, it has gone. Requests of the newer protocol over HTTP
-/// have no connection, and only what they do is in the log.
+/// A connected client; dropping this logs that it has disconnected. Requests of the newer protocol over
+/// HTTP have no connection, so that the log has only what they do.
 #[derive(Debug)]
 pub(super) struct ConnectedClient {
     /// Tells the clients of a gateway apart.
@@ -33,7 +33,7 @@ pub(super) struct ConnectedClient {
 }
 
 impl ConnectedClient {
-    /// `info` is what it said of itself, if it did.
+    /// Logs that a client has connected. `info` is what it said of itself, if it did.
     pub(super) fn new(
         number: u64,
         principal: &str,

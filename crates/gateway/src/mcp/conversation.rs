@@ -23,20 +23,21 @@ use super::{
     http,
 };
 
-/// Output is told in pieces of at most this size, and so much of it in all; the result has
-/// the rest.
+/// The largest piece in which a program's output is streamed to the client, and how much of it in all;
+/// the result has the rest.
 const MAX_PIECE: usize = 4 << 10;
 const MAX_STREAMED: usize = 64 << 10;
-/// Pieces that come faster than this are told together.
+/// Pieces of output that come within this time are sent together.
 const PIECE_TIME: Duration = Duration::from_millis(50);
-/// A client of the newer protocol is asked all that is to be asked at once.
+/// How long questions are collected, so that a client of the newer protocol is asked all of them in one
+/// answer.
 const MORE_QUESTIONS_TIME: Duration = Duration::from_millis(5);
 
-/// Work for a client that goes on by itself, and whatever it has to tell. Dropping it ends it: the
-/// client has left.
+/// A task that works for a client, and the events that the client is to be told of meanwhile. Dropping
+/// it ends the task, because then the client has left.
 pub(super) struct ClientTask<T> {
     task: JoinHandle<T>,
-    /// Tells those who work for the client that it has left.
+    /// Cancelled when this is dropped, so that calls under way learn that the client has left.
     gone: CancellationToken,
     events: mpsc::Receiver<Event>,
     /// Questions that the client was asked and has not answered.
@@ -44,9 +45,10 @@ pub(super) struct ClientTask<T> {
     questions: u32,
     streamed: usize,
     progress: f64,
-    /// Several tools tell their progress, and it has to be one that only grows.
+    /// Whether each progress message counts as one step. Set where several tools report progress of
+    /// their own, because the progress of one request may only grow.
     counts_progress: bool,
-    /// An event that was taken too early.
+    /// An event that was received while output was collected, and is still to be handled.
     next: Option<Event>,
 }
 
@@ -55,7 +57,7 @@ enum Question {
     Sample(AnswerSender<rmcp::model::CreateMessageResult>),
 }
 
-/// How far a conversation has come.
+/// The reason for which [`ClientTask::go_on`] returned.
 pub(super) enum Step<T> {
     Done(T),
     /// The client has to answer these, in another request.
@@ -63,8 +65,8 @@ pub(super) enum Step<T> {
 }
 
 impl<T: Send + 'static> ClientTask<T> {
-    /// Starts work for the client of a request, until `left` says that it has left: then no new calls
-    /// are made for it, and what is under way may end. It is counted among what is under way.
+    /// Starts work for the client of a request, counted in `under_way`. Once `left` is cancelled the
+    /// client has left: no new calls are made for it, and those under way may end.
     pub(super) fn start<F>(
         under_way: &UnderWay,
         context: &RequestContext<RoleServer>,
@@ -96,13 +98,13 @@ impl<T: Send + 'static> ClientTask<T> {
         }
     }
 
-    /// For work that calls many tools.
+    /// Counts progress messages instead of passing their numbers on, for work that calls many tools.
     pub(super) fn counting_progress(mut self) -> Self {
         self.counts_progress = true;
         self
     }
 
-    /// Answers of the client to what it was asked.
+    /// Hands the client's answers to those who asked the questions.
     pub(super) fn answer(&mut self, answers: InputResponses) {
         for (key, answer) in answers {
             match self.asked.remove(&key) {
@@ -113,8 +115,8 @@ impl<T: Send + 'static> ClientTask<T> {
         }
     }
 
-    /// Tells the client what happens until the work is done or the client has to answer. Fails when the
-    /// request is cancelled or its session ends.
+    /// Reports events to the client until the work is done or the client has to answer questions. Fails
+    /// when the request is cancelled or its session ends.
     pub(super) async fn go_on(
         &mut self,
         context: &RequestContext<RoleServer>,
@@ -189,7 +191,7 @@ impl<T: Send + 'static> ClientTask<T> {
         self.asked.insert(format!("question-{}", self.questions), (request, question));
     }
 
-    /// Tells what was printed, together with what follows at once.
+    /// Streams output to the client, joined with what follows on the same stream within [`PIECE_TIME`].
     async fn tell_output(&mut self, teller: &Notifier<'_>, stream: OutputStream, mut text: String) {
         if self.streamed >= MAX_STREAMED || !teller.tells_output() {
             return;
@@ -234,11 +236,11 @@ impl<T> Drop for ClientTask<T> {
     }
 }
 
-/// Says things to the client of one request.
+/// Sends notifications to the client of one request.
 struct Notifier<'a> {
     context: &'a RequestContext<RoleServer>,
     token: Option<ProgressToken>,
-    /// The least that the client wants to know of logs.
+    /// The lowest level of log messages that the client wants; none if it wants no messages.
     level: Option<LoggingLevel>,
 }
 
@@ -261,7 +263,8 @@ impl Notifier<'_> {
         self.token.is_some() || self.level.is_some()
     }
 
-    /// What a program printed goes into the progress of its call, or else into the log.
+    /// Sends what a program printed as progress of its call, or as a log message if the client wants no
+    /// progress.
     async fn output(&self, stream: OutputStream, text: String, progress: f64) {
         if self.token.is_some() {
             return self.progress(progress, None, Some(text)).await;

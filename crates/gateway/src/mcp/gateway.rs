@@ -1,4 +1,4 @@
-//! What all sessions share.
+//! The [`Gateway`]: the state that all client connections share.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,7 +18,7 @@ use super::{
 
 const HOUSE_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Which tools of our own a client sees.
+/// The set of the gateway's own tools that a client sees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Surface {
     /// execute_code, search_tools and get_tool_definition.
@@ -28,17 +28,17 @@ pub(crate) enum Surface {
     Full,
 }
 
-/// The gateway behind every session.
+/// The state that all client connections share.
 pub(crate) struct Gateway {
     pub(super) broker: Broker,
     pub(super) engine: Arc<Engine>,
     pub(super) token_stats: Arc<TokenStats>,
     pub(super) passthrough: Passthrough,
-    /// Whoever asks without saying who it is.
+    /// The principal of clients that do not say who they are.
     principal: Arc<Principal>,
     pub(super) surface: Surface,
     pub(super) parked: PendingInputs,
-    /// All that is done for clients now.
+    /// The work that is done for clients now; [`Gateway::give_up_work`] waits for its end.
     pub(super) under_way: UnderWay,
     pub(super) token_notice: TokenNotice,
 }
@@ -64,7 +64,8 @@ impl Gateway {
         })
     }
 
-    /// Makes the sandbox ready beside whatever comes next.
+    /// Starts to warm up the sandbox and the servers in the background, and to remove expired work
+    /// regularly.
     pub(crate) fn warm_up(self: &Arc<Self>) {
         let engine = Arc::clone(&self.engine);
         tokio::task::spawn_blocking(move || {
@@ -76,7 +77,8 @@ impl Gateway {
         self.keep_house();
     }
 
-    /// Gives up what clients no longer want, now and then, as long as the gateway is there.
+    /// Starts a task that removes expired [`PendingInputs`] every [`HOUSE_INTERVAL`], as long as the
+    /// gateway exists.
     fn keep_house(self: &Arc<Self>) {
         let gateway = Arc::downgrade(self);
         tokio::spawn(async move {
@@ -92,12 +94,13 @@ impl Gateway {
         self.engine.discovery()
     }
 
-    /// What lasts, as whoever asks may see it.
+    /// Returns the agent of a request: the store as its principal may see it.
     pub(super) fn agent(&self, context: &RequestContext<RoleServer>) -> Agent {
         self.agent_with(http::principal(context), http::caller_id(context))
     }
 
-    /// The keys of nobody in particular are one principal, and still have shares of their own.
+    /// Returns the agent of a principal, or the default one if there is none. All keys that belong to no
+    /// agent are that one principal, but each key has its own share of what is shared fairly.
     pub(super) fn agent_with(
         &self,
         principal: Option<Arc<Principal>>,
@@ -114,19 +117,19 @@ impl Gateway {
         }
     }
 
-    /// Gives up what waits for answers of clients, all of whom have left, and waits until the last work
-    /// has ended and what became of it is handed to the audit.
+    /// Drops work that waits for answers of clients, all of whom have left. Then waits until all other
+    /// work has ended and its outcome was handed to the audit.
     pub(crate) async fn give_up_work(&self) {
         self.parked.remove_all();
         self.under_way.ended().await;
     }
 
-    /// Waits for calls that may change something, for a while.
+    /// Waits, for a limited time, for calls under way that may change something.
     pub(crate) async fn finish_writes(&self) {
         self.broker.finish_writes().await;
     }
 
-    /// Ends all servers, and lets be written what is under way.
+    /// Ends all servers, then closes the store once pending writes are done.
     pub(crate) async fn shut_down(&self) {
         self.broker.fleet().shut_down().await;
         self.engine.state().close().await;

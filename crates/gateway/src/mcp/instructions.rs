@@ -1,5 +1,5 @@
-//! What a client's model is told about the gateway when they meet. It is read with every request,
-//! so each word counts; `narrows bench tokens` has the budget.
+//! The instructions that a client's model gets about the gateway at `initialize`. They are read with
+//! every request, so each word counts; `narrows bench tokens` has the budget.
 
 /// How many servers are named, and how long their names may be together.
 const MAX_SERVERS: usize = 24;
@@ -18,7 +18,7 @@ pub(crate) fn instructions<'a>(modules: impl IntoIterator<Item = &'a str>) -> St
     )
 }
 
-/// The names of as many as there is room for, and how many more there are.
+/// Lists as many names as there is room for, and how many more there are.
 fn named(modules: &[&str]) -> String {
     let mut chars = 0;
     let fitting = modules.iter().take(MAX_SERVERS).take_while(|module| {

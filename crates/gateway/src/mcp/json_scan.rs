@@ -1,14 +1,15 @@
-//! Counts what the JSON of a request consists of, before it is parsed.
+//! Counts the values and the depth of a request's JSON before it is parsed.
 
 use narrows_model::{JsonExcess, scan_json};
 use thiserror::Error;
 
-/// The parser's own limit, which it enforces without saying so to the client in its terms.
+/// The deepest nesting. The parser has the same limit, but its error does not help the client.
 const MAX_DEPTH: usize = 127;
-/// Values and keys of one request: a table of a hundred thousand rows with a few columns has fewer.
+/// The most values and keys of one request. A table of a hundred thousand rows with a few columns has
+/// fewer.
 const MAX_VALUES: usize = 1_000_000;
 
-/// Why a text is not parsed.
+/// The reason why a text is refused before it is parsed.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub(super) enum ScanError {
     #[error("the request is nested more than {MAX_DEPTH} deep; send flatter data")]

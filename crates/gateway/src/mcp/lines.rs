@@ -1,4 +1,4 @@
-//! Messages of a client over standard input, looked at before anything parses them.
+//! Checks the messages of a client on standard input before anything parses them.
 
 use std::{
     fmt,
@@ -30,37 +30,39 @@ use tokio::{
 
 use super::json_scan::{self, ScanError};
 
-/// The protocol library leaves longer lines out without a word, and their clients wait for ever.
+/// The longest line. The protocol library drops longer ones silently, so that their clients would wait
+/// for ever; here they are refused.
 const MAX_LINE_BYTES: usize = DEFAULT_MAX_LINE_LENGTH;
 const CHUNK_BYTES: usize = 16 << 10;
-/// To check or to parse a line of so much takes no longer than to do so on another thread.
+/// Checking or parsing a line up to this size takes no longer than handing the thread's other tasks
+/// over.
 const LARGE_BYTES: usize = 64 << 10;
 
-/// A reader that leaves lines out which would take many times their size in memory once they are parsed,
-/// and tells of the requests in them.
+/// A reader that drops lines which are too long, or which would take many times their size in memory
+/// once they are parsed. It reports the requests in them, so that they can be refused.
 pub(super) struct CheckedLines<R> {
     reader: R,
     chunk: Box<[u8]>,
     /// The line that is not complete yet.
     line: Vec<u8>,
-    /// It is too long, and the rest of it is not kept.
+    /// Whether the current line is too long, so that the rest of it is discarded.
     is_too_long: bool,
-    /// What can be read, and how much of it was.
+    /// The checked lines, which can be read. `read` is how much of them was.
     checked: Vec<u8>,
     read: usize,
-    /// Whether that is so much that to parse it takes long.
+    /// Whether `checked` is so large that parsing it takes long.
     is_large: Arc<AtomicBool>,
     refusals: UnboundedSender<Refusal>,
 }
 
-/// A request that is not parsed, and why.
+/// A request that was dropped before it was parsed, and the reason.
 #[derive(Debug)]
 pub(super) struct Refusal {
     id: RequestId,
     reason: LineError,
 }
 
-/// Why a line is left out.
+/// The reason why a line was dropped.
 #[derive(Debug, Error, PartialEq, Eq)]
 enum LineError {
     #[error(transparent)]
@@ -76,7 +78,7 @@ impl From<Refusal> for TxJsonRpcMessage<RoleServer> {
     }
 }
 
-/// What is read of a message that is not parsed. Only requests are answered.
+/// The fields that are read of a message which is not parsed. Only requests are answered.
 #[derive(Default)]
 struct Envelope {
     id: Option<RequestId>,
@@ -84,10 +86,10 @@ struct Envelope {
 }
 
 impl Envelope {
-    /// Returns the id of a request, if it is in what there is of it.
+    /// Returns the id of a request, if the part of it that is there contains one.
     fn request_id(line: &[u8]) -> Option<RequestId> {
         let mut envelope = Self::default();
-        // It breaks off where the line does.
+        // The line may be cut off, and parsing then fails at its end.
         let _ = serde_json::Deserializer::from_slice(line).deserialize_map(&mut envelope);
         envelope.id.filter(|_| envelope.has_method)
     }
@@ -114,7 +116,7 @@ impl<'de> Visitor<'de> for &mut Envelope {
 }
 
 impl<R> CheckedLines<R> {
-    /// Returns the reader, and where it tells of requests that it left out.
+    /// Wraps a reader. Returns the receiver of refused requests too.
     pub(super) fn new(reader: R) -> (Self, UnboundedReceiver<Refusal>) {
         let (refusals, refused) = mpsc::unbounded_channel();
         let lines = Self {
@@ -130,12 +132,13 @@ impl<R> CheckedLines<R> {
         (lines, refused)
     }
 
-    /// Tells whether what is read next takes long to be parsed.
+    /// Returns the flag that says whether the data read next takes long to parse.
     pub(super) fn is_large(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.is_large)
     }
 
-    /// Takes more of the lines; `checked` has what can be read of them.
+    /// Splits the next `bytes` of the chunk into lines, and moves those that pass the check into
+    /// `checked`.
     fn take(&mut self, bytes: usize) {
         let chunk = std::mem::take(&mut self.chunk);
         for piece in chunk[..bytes].split_inclusive(|byte| *byte == b'\n') {
@@ -165,7 +168,7 @@ impl<R> CheckedLines<R> {
     }
 
     fn refuse(&mut self, reason: LineError) {
-        // What it took is not kept.
+        // The memory of the line is freed.
         let line = std::mem::take(&mut self.line);
         tracing::warn!(%reason, bytes = line.len(), "a message of a client was refused before it was read");
         if let Some(id) = Envelope::request_id(&line) {
@@ -189,12 +192,12 @@ impl<R: AsyncRead + Unpin> AsyncRead for CheckedLines<R> {
             let mut chunk = ReadBuf::new(&mut this.chunk);
             ready!(Pin::new(&mut this.reader).poll_read(context, &mut chunk))?;
             match chunk.filled().len() {
-                // A line without an end is no message.
+                // A line without an end is not a message.
                 0 => return Poll::Ready(Ok(())),
                 bytes => this.take(bytes),
             }
             if this.checked.len() > LARGE_BYTES {
-                // Whoever reads it parses it at once, and asks before where.
+                // The reader parses it at once, and looks at this flag before it polls again.
                 this.is_large.store(true, Ordering::Release);
                 context.waker().wake_by_ref();
                 return Poll::Pending;

@@ -1,6 +1,6 @@
-//! The tools of servers that a client sees as they are, with the names that it sees: made once for each
-//! state of the catalog, because a list can have twenty thousand tools, and some clients ask for it with
-//! every call.
+//! The tools that are passed through to clients, with the names that clients see. They are collected
+//! once for each state of the catalog, because a list can have twenty thousand tools, and some clients
+//! ask for it with every call.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -14,19 +14,19 @@ use rmcp::model::Tool as Definition;
 /// `auto` passes a server through while its tools, as JSON, are no longer than this: about a
 /// thousand tokens.
 const AUTO_BYTES: usize = 4_000;
-/// What a definition takes that has next to nothing in it; to know whether copying all takes long.
+/// The size of a nearly empty definition, to estimate whether copying all of them takes long.
 const DEFINITION_BYTES: usize = 100;
 
-/// One of them.
+/// One tool that is passed through.
 #[derive(Debug)]
 pub(super) struct PassedTool {
     pub(super) tool: Arc<Tool>,
-    /// As its server wrote it, as far as the protocol's types go, with the name that clients see. None
-    /// if they do not go so far: it is not listed, and can be called.
+    /// The definition as the server wrote it, with the name that clients see. None if it does not fit
+    /// the protocol's types: then the tool is not listed, but can be called.
     pub(super) definition: Option<Definition>,
 }
 
-/// All of them.
+/// All tools that are passed through.
 #[derive(Debug, Default)]
 pub(super) struct PassedTools {
     tools: Vec<PassedTool>,
@@ -34,8 +34,8 @@ pub(super) struct PassedTools {
 }
 
 impl PassedTools {
-    /// Makes them of what servers list. A name that two servers have, or that is ours, gets its server
-    /// in front.
+    /// Collects the tools that servers list. A name that two servers have, or that is one of `ours`,
+    /// gets the name of its server in front.
     pub(super) fn new(servers: &[Arc<ServerTools>], ours: &[Definition]) -> Self {
         let passed: Vec<&Arc<Tool>> = servers.iter().flat_map(|server| &server.tools).collect();
         let mut times: HashMap<&str, usize> = HashMap::new();
@@ -47,7 +47,8 @@ impl PassedTools {
         }
         let is_single = |tool: &Tool| times.get(tool.id.tool.as_str()) == Some(&1);
         let mut taken: HashSet<String> = ours.iter().map(|tool| tool.name.to_string()).collect();
-        // What one server calls a tool by itself may be what another's gets with its server in front.
+        // A tool's own name at one server may be equal to what another server's tool gets with the
+        // server's name in front.
         taken.extend(passed.iter().filter(|tool| is_single(tool)).map(|tool| tool.id.tool.clone()));
         let mut name_of = |tool: &Tool| {
             if is_single(tool) {
@@ -91,13 +92,14 @@ impl PassedTools {
         self.by_name.keys().map(String::as_str)
     }
 
-    /// Returns about how much there is to copy for a list.
+    /// Estimates how many bytes a list of the definitions copies.
     pub(super) fn bytes(&self) -> usize {
         self.tools.len() * DEFINITION_BYTES
     }
 }
 
-/// Whether a server's tools are passed through. Of a long list no more is written than tells that it is.
+/// Tells whether a server's tools are passed through. Of a long list, no more is serialized than is
+/// needed to find that it is too long.
 pub(super) fn is_passed(expose: Expose, server: &ServerTools) -> bool {
     match expose {
         Expose::Code => false,

@@ -21,35 +21,38 @@ use super::{
     http::{CallerId, LargeBody},
 };
 
-/// Whoever does not come back within this time has lost interest.
+/// How long parked work waits for its client to come back.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// Work of one client that waits. It holds memory, and whoever asks without end must not hold all of it.
+/// How many parked requests one client may have. Stops a client that asks without end from holding all
+/// our memory.
 const MAX_PER_CLIENT: usize = 64;
-/// Filling our memory with what a server wants to be told again; others write a few hundred bytes.
+/// The largest `requestState` of a server. Stops servers from filling our memory with it; usual ones
+/// have a few hundred bytes.
 const MAX_STATE_BYTES: usize = 256 << 10;
-/// What our secrets begin with.
+/// The prefix of the secrets that we give to clients as `requestState`.
 const PREFIX: &str = "narrows:";
 
-/// Whatever a client asked for.
+/// The work for one request of a client.
 pub(super) type ClientWork = ClientTask<Result<ServerResult, ErrorData>>;
 
-/// What a client asked for, and who it is.
+/// A request, and the client that sent it.
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
-    /// Whose key it came with; none over standard input and output, where there is one client.
+    /// The key that it came with; none over standard input and output, where there is one client.
     pub(super) caller: Option<CallerId>,
     /// The method with its own parameters.
     pub(super) request: Value,
-    /// What the request takes of its key's memory if it is large, as long as it waits.
+    /// The share of the key's memory that a large request takes, held as long as the request waits.
     pub(super) _large_body: Option<Arc<LargeBody>>,
 }
 
-/// What goes on when the client has answered.
+/// The work that continues when the client has answered.
 #[derive(Debug, PartialEq)]
 pub(super) enum Pending<W = ClientWork> {
     /// Work of ours.
     Work(Box<W>),
-    /// A server that asked by itself: it is asked once more, with the state that it gave.
+    /// The `requestState` of a server that asked by itself: the request is sent to it once more, with
+    /// this state.
     Server(String),
 }
 
@@ -59,7 +62,7 @@ struct PendingEntry<W> {
     pending: Pending<W>,
 }
 
-/// All that waits.
+/// All requests that wait for answers of their clients, by secret.
 pub(super) struct PendingInputs<W = ClientWork>(Mutex<HashMap<String, PendingEntry<W>>>);
 
 impl<W> Default for PendingInputs<W> {
@@ -69,7 +72,7 @@ impl<W> Default for PendingInputs<W> {
 }
 
 impl<W> PendingInputs<W> {
-    /// Keeps what waits, and gives the secret to come back with.
+    /// Keeps pending work, and returns the secret to come back with.
     pub(super) fn park(&self, pending: Pending<W>, asked: Asked) -> Result<String, ErrorData> {
         if let Pending::Server(state) = &pending
             && state.len() > MAX_STATE_BYTES
@@ -104,7 +107,8 @@ impl<W> PendingInputs<W> {
         parked.retain(|_, waiting| waiting.since.elapsed() < age);
     }
 
-    /// What waits for this secret, once.
+    /// Takes the work that waits for this secret, which is then used up. Fails for another client's
+    /// secret as for an unknown one.
     pub(super) fn resume(&self, secret: &str, asked: &Asked) -> Result<Pending<W>, ErrorData> {
         let mut parked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Others' secrets are as unknown as any other, and stay where they are.
@@ -122,7 +126,7 @@ impl<W> PendingInputs<W> {
     }
 }
 
-/// A client is to answer what it was asked before it asks for more.
+/// Returns the refusal of a client that has to answer what it was asked before it asks for more.
 fn too_many() -> ErrorData {
     let message = format!(
         "{MAX_PER_CLIENT} questions wait for your answers, the most at once, so that the call ended; \
@@ -140,14 +144,14 @@ fn too_large(bytes: usize) -> ErrorData {
     ErrorData::internal_error(message, None)
 }
 
-/// A client answers, and does not say what.
+/// Returns the refusal of answers that do not say which question they belong to.
 pub(super) fn missing_state() -> ErrorData {
     let message = "these inputResponses come without the requestState of the question; nothing was run \
                    again. Send it beside them, or neither of them to begin anew";
     ErrorData::invalid_params(message, None)
 }
 
-/// Nothing waits for what a client came back with.
+/// Returns the refusal of a `requestState` that nothing waits for.
 fn unknown_state() -> ErrorData {
     let message = "nothing waits for this requestState: it was answered, or more than ten minutes \
                    have passed; nothing was run again. Send the request without it to begin anew";

@@ -1,5 +1,5 @@
-//! Requests that go on to servers which a client sees as they are, under the same rules as what
-//! programs do: policy for calls, tokens in the place of personal data in all that comes back.
+//! Forwards requests to servers that are passed through to a client, under the same rules as programs:
+//! policy for calls, and tokens in the place of personal data in all that comes back.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use super::{
     tools,
 };
 
-/// Calls a tool that the client sees as it is, under the same rules as a program's calls.
+/// Calls a passed-through tool, under the same rules as a program's calls.
 pub(super) async fn tool(
     gateway: &Arc<Gateway>,
     guard: &Arc<RunGuard>,
@@ -44,8 +44,8 @@ pub(super) async fn tool(
     protected(guard.agent(), guard.pii_filter(), called).await
 }
 
-/// Asks whoever has a prompt or a resource, under the same rules as calls of tools: each server is
-/// given what it may have.
+/// Sends a request to the servers that may have a prompt or a resource until one answers it, under the
+/// same rules as calls of tools: each server is given only what it may have.
 pub(super) async fn item(
     gateway: &Gateway,
     agent: &Agent,
@@ -73,7 +73,7 @@ pub(super) async fn item(
     Err(refusal)
 }
 
-/// Asks to be told when a resource changes, and gives its address as the server knows it.
+/// Subscribes to a resource, and returns its address as the server knows it.
 pub(super) async fn subscribe(
     gateway: &Gateway,
     agent: &Agent,
@@ -98,7 +98,7 @@ pub(super) async fn subscribe(
     Err(refusal)
 }
 
-/// The servers that may have an item, but for those that rules hide.
+/// Returns the servers that may have an item, except those that rules hide.
 async fn owners(
     gateway: &Gateway,
     agent: &Agent,
@@ -110,7 +110,7 @@ async fn owners(
     Ok(owners)
 }
 
-/// What servers list, as a client's model may read it.
+/// Returns what servers list, with tokens in the place of personal data.
 pub(super) async fn listed<T: Clone + Serialize + DeserializeOwned>(
     agent: &Agent,
     items: &[T],
@@ -126,7 +126,7 @@ pub(super) async fn listed<T: Clone + Serialize + DeserializeOwned>(
     items
 }
 
-/// What a server says, as a client's model may read it.
+/// Replaces personal data in a server's answer by tokens.
 async fn protected(
     agent: &Agent,
     pii_filter: &PiiFilter,
@@ -139,7 +139,8 @@ async fn protected(
     passed
 }
 
-/// An item as its server lists it, for us to look up: what a client was shown has tokens in it.
+/// Returns an item under the name that its server uses: the name that a client was shown may have tokens
+/// in it.
 async fn listed_as(agent: &Agent, item: &Item) -> Result<Item, ErrorData> {
     let (Item::Prompt(name) | Item::Resource(name)) = item;
     let mut name = Value::from(name.as_str());
@@ -155,7 +156,7 @@ async fn listed_as(agent: &Agent, item: &Item) -> Result<Item, ErrorData> {
     })
 }
 
-/// Watches over one request of a client.
+/// Returns a guard for one request of a client, at the agent's default level.
 fn guard(agent: &Agent) -> Result<Arc<RunGuard>, ErrorData> {
     agent.level(None).map(|level| agent.guard(level)).map_err(|error| invalid(&error))
 }
@@ -164,7 +165,7 @@ pub(super) fn invalid(error: &dyn std::error::Error) -> ErrorData {
     ErrorData::invalid_params(error.to_string(), None)
 }
 
-/// A server's own refusal is passed on as it is, ours is told.
+/// Converts an error of a call. A server's own refusal is passed on unchanged.
 fn of_call(error: CallError) -> ErrorData {
     match error {
         CallError::Upstream(error) => of_upstream(error),

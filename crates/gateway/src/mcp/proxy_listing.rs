@@ -1,4 +1,4 @@
-//! Servers that a client sees as they are: their tools, prompts and resources under their own
+//! Lists what is passed through to clients: tools, prompts and resources of servers under their own
 //! names.
 
 use std::{
@@ -27,40 +27,41 @@ use rmcp::{
 
 use super::passed_tools::{PassedTools, is_passed};
 
-/// How long a list waits for a server that is not ready. It follows by a notification.
+/// How long a list waits for a server that is not ready. A notification follows when it is.
 const LIST_PATIENCE: Duration = Duration::from_secs(5);
-/// A list of more pages than this has no end.
+/// The most pages that are read of one list. Stops servers whose lists never end.
 const MAX_PAGES: usize = 100;
-/// What all pages of one list may have as JSON. A page may be a whole message, and a hundred of those
-/// gigabytes.
+/// The largest size of one list as JSON, over all its pages. Stops servers from filling our memory: a
+/// page may be a whole message, and a hundred of those gigabytes.
 const MAX_LIST_BYTES: usize = 32 << 20;
-/// So many resources and prompts are remembered with their servers. Of others, each server is asked.
+/// How many resources and prompts are remembered with their servers. For any other, each server is
+/// asked.
 const MAX_OWNED: usize = 100_000;
 
-/// As what rules and the audit know any prompt of a server, as if it were a tool.
+/// The name that rules and the audit use for every prompt of a server, as if it were a tool.
 pub(super) const PROMPT: &str = "prompt";
-/// As what they know any resource.
+/// The name that rules and the audit use for every resource of a server.
 pub(super) const RESOURCE: &str = "resource";
 
-/// The servers that are passed through.
+/// The servers that are passed through to clients, and what they list.
 pub(super) struct Passthrough {
     broker: Broker,
     servers: Vec<String>,
-    /// Which server a resource, a template or a prompt was listed by.
+    /// The server that first listed a resource, a template or a prompt.
     owners: Mutex<HashMap<Item, String>>,
     ours: Vec<rmcp::model::Tool>,
     made: Mutex<Option<Made>>,
-    /// Held while the list is made: those who need it too wait for it.
+    /// Held while the list of tools is made, so that others who need it wait instead of making it too.
     making: Mutex<()>,
 }
 
-/// The tools that are passed through, and what they were made of.
+/// The tools that are passed through, and the snapshot of the catalog that they were made from.
 struct Made {
     of: Weak<Snapshot>,
     tools: Arc<PassedTools>,
 }
 
-/// Something that a server has beside tools.
+/// A prompt or a resource of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Item {
     Prompt(String),
@@ -68,7 +69,7 @@ pub(super) enum Item {
 }
 
 impl Passthrough {
-    /// `ours` are the tools that the gateway has itself.
+    /// Takes the servers of a broker that are not for programs only. `ours` are the gateway's own tools.
     pub(super) fn new(broker: Broker, ours: Vec<rmcp::model::Tool>) -> Self {
         let passes = |spec: &&ServerSpec| spec.expose != Expose::Code;
         let servers = broker.fleet().specs().filter(passes).map(|spec| spec.name.clone()).collect();
@@ -94,21 +95,22 @@ impl Passthrough {
         }
     }
 
-    /// As [`Self::tools`], for those who cannot wait.
+    /// The same as [`Self::tools`], for callers that are not async.
     pub(super) fn tools_now(&self) -> Arc<PassedTools> {
         let snapshot = self.broker.catalog().snapshot();
         let made = self.made_of(&snapshot);
         made.unwrap_or_else(|| without_place(ALWAYS_APART, || self.make(&snapshot)))
     }
 
-    /// Returns what was made of this state of the catalog.
+    /// Returns the tools if they were already made from this snapshot.
     fn made_of(&self, snapshot: &Arc<Snapshot>) -> Option<Arc<PassedTools>> {
         let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let made = made.as_ref().filter(|made| made.of.as_ptr() == Arc::as_ptr(snapshot));
         made.map(|made| Arc::clone(&made.tools))
     }
 
-    /// Makes the list of tools, or takes what another has made meanwhile. It keeps its thread waiting.
+    /// Makes the list of tools, or takes the one that another thread has made meanwhile. Blocks its
+    /// thread.
     fn make(&self, snapshot: &Arc<Snapshot>) -> Arc<PassedTools> {
         let _turn = self.making.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(tools) = self.made_of(snapshot) {
@@ -126,7 +128,8 @@ impl Passthrough {
         tools
     }
 
-    /// What the servers can do beside tools, as far as it is known before they have started.
+    /// Returns the capabilities of all servers together (prompts, resources, completions). A server
+    /// whose listing is not known yet counts as having all of them.
     pub(super) fn capabilities(&self) -> ServerCapabilities {
         let mut all = ServerCapabilities::default();
         for name in &self.servers {
@@ -200,8 +203,7 @@ impl Passthrough {
         .await
     }
 
-    /// One list of all servers, but for those from which rules let this agent have nothing of the
-    /// kind.
+    /// Collects one list from all servers, except those of which rules hide this kind from the agent.
     async fn all<T>(
         &self,
         agent: &Agent,
@@ -221,7 +223,7 @@ impl Passthrough {
         join_all(lists).await.into_iter().flatten().collect()
     }
 
-    /// All pages of one list of one server. A server that does not answer has none.
+    /// Returns all pages of one list of one server; none if the server does not answer.
     async fn pages(
         &self,
         server: &str,
@@ -275,14 +277,14 @@ impl Passthrough {
         }
     }
 
-    /// The servers that may have an item: the one that listed it, or else all.
+    /// Returns the servers that may have an item: the one that listed it, or else all.
     pub(super) fn owners(&self, item: &Item) -> Vec<String> {
         let owner = self.owners.lock().unwrap_or_else(PoisonError::into_inner).get(item).cloned();
         owner.map_or_else(|| self.servers.clone(), |owner| vec![owner])
     }
 }
 
-/// A server's own refusal is passed on as it is.
+/// Converts an error of a server. The server's own refusal is passed on unchanged.
 pub(super) fn of_upstream(error: UpstreamError) -> ErrorData {
     match error {
         UpstreamError::Refused { error, .. } => *error,

@@ -25,7 +25,7 @@ impl RequestIds {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a request. Fails if another one has its id.
+    /// Marks the id of a request as used. Fails if another request is using it.
     pub(super) fn begin(self: &Arc<Self>, id: &RequestId) -> Result<UsedId, ErrorData> {
         match self.ids().insert(id.clone()) {
             true => Ok(UsedId { ids: Arc::clone(self), id: id.clone() }),
@@ -40,7 +40,7 @@ impl Drop for UsedId {
     }
 }
 
-/// Says that a request cannot be told from another one.
+/// Returns the refusal of a request whose id is in use.
 pub(super) fn id_in_use(id: &RequestId) -> ErrorData {
     let id = clipped_name(&id.to_string());
     let message = format!(

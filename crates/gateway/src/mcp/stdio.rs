@@ -34,9 +34,8 @@ use super::{
     request_ids::id_in_use,
 };
 
-/// A client that closes our standard input leaves, and no calls are begun for it any more. What it
-/// asked for last is answered if that takes no longer than this: clients kill those who stay for more
-/// than two seconds.
+/// How long answers to the last requests may take after the client has closed our standard input. No new
+/// calls are begun for it in this time. Clients kill a server that stays for more than two seconds.
 const LEAVING_TIME: Duration = Duration::from_millis(1_500);
 const _: () = assert!(LEAVING_TIME.as_millis() < 2_000);
 
@@ -102,7 +101,8 @@ fn sockets() -> Option<(UnixStream, UnixStream)> {
         file.metadata().ok().map(|data| data.ino())
     };
     let (input, output) = (std::io::stdin(), std::io::stdout());
-    // Logs are written by those who expect that a write waits.
+    // If stderr is the same socket, it must stay in blocking mode: logs are written by code that expects
+    // it.
     if number(&output)? == number(&std::io::stderr())? {
         return None;
     }
@@ -119,14 +119,16 @@ fn sockets() -> Option<(UnixStream, UnixStream)> {
     Some((UnixStream::from_std(reader).ok()?, UnixStream::from_std(writer).ok()?))
 }
 
-/// A transport that ignores what cannot be meant for us before the client has asked for anything,
-/// such as the cancellation of a probe: rmcp takes it for a broken handshake. And it tells of the
-/// end only when all is answered: rmcp forwards nothing after it, so that who has something to
-/// tell before an answer would wait for ever. It also answers what rmcp would not: a message that is not
-/// read, and a second request with the id of one that is under way.
+/// A transport that works around four limits of rmcp:
+/// - Before the first request, it ignores messages such as the cancellation of a probe, which rmcp takes
+///   for a broken handshake.
+/// - It reports the end of input only when all requests are answered: rmcp sends no notifications or
+///   questions after the end, so that work which waits for an answer to one would wait for ever.
+/// - It answers requests that [`CheckedLines`] has refused, which rmcp never sees.
+/// - It refuses a second request with the id of one that is under way.
 struct DrainingTransport<T> {
     inner: T,
-    /// What it reads next takes long to be parsed.
+    /// Whether the message that is read next takes long to be parsed.
     is_large: Arc<AtomicBool>,
     /// Requests that were not parsed.
     refused: UnboundedReceiver<Refusal>,
@@ -164,7 +166,7 @@ impl PendingRequests {
 }
 
 impl<T: Transport<RoleServer>> DrainingTransport<T> {
-    /// Answers in the place of rmcp, beside what is read next.
+    /// Sends a refusal in the place of rmcp, while the next message is read.
     fn refuse(&mut self, refusal: TxJsonRpcMessage<RoleServer>) {
         // Not as an answer of ours: the first request with this id may have none yet. It is sent to its
         // end, though others may wait for this no longer.
@@ -243,8 +245,8 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for DrainingTransport<T> {
     }
 }
 
-/// Waits for a message, which is parsed all at once when it is complete: beside the async threads, if
-/// that takes long.
+/// Waits for a message, which is parsed in one go when it is complete. If `is_large` says that this
+/// takes long, it runs in [`apart`], which hands the other tasks of this thread over.
 async fn parsed_apart<T>(is_large: &AtomicBool, receiving: impl Future<Output = T>) -> T {
     let mut receiving = pin!(receiving);
     poll_fn(|cx| {
@@ -254,7 +256,7 @@ async fn parsed_apart<T>(is_large: &AtomicBool, receiving: impl Future<Output = 
     .await
 }
 
-/// A reader that tells when it has come to the end.
+/// A reader that cancels `left` at the end of its input.
 struct EofReader<R> {
     reader: R,
     left: CancellationToken,

@@ -13,23 +13,23 @@ use serde_json::{Map, Value};
 /// When there are more clients, they are told again.
 const MAX_CLIENTS: usize = 4_096;
 
-/// Whose answer it is, which decides whether its structure takes a note.
+/// The origin of an answer, which decides whether a note may be added to its structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AnswerOf {
     OwnTool,
-    /// A server's structure has the form that its definition says.
+    /// A server's structure must keep the form that its definition promises.
     Server,
 }
 
-/// What a client was told: some hand their model the text of an answer, others the structure in its
-/// place.
+/// The parts of an answer in which a client was already told: some clients hand their model the text,
+/// others the structure in its place.
 #[derive(Clone, Copy, Debug, Default)]
 struct Told {
     in_text: bool,
     in_structure: bool,
 }
 
-/// The clients that were told.
+/// The clients that were told, and how.
 #[derive(Debug, Default)]
 pub(super) struct TokenNotice {
     clients: Mutex<HashMap<String, Told>>,
@@ -87,13 +87,14 @@ fn line(kind: &str) -> String {
     )
 }
 
-/// Adds a note to a structure, and returns whether it has it then.
+/// Adds a note to a structure. Returns false if there is no place for it.
 fn note(structured: &mut Map<String, Value>, line: &str) -> bool {
     match structured.get_mut("notes") {
         Some(Value::Array(notes)) => notes.push(line.into()),
         Some(_) => return false,
         None => {
-            // Where notes of a run stand: long answers are cut at their end.
+            // Right after `success`, where the notes of a run are, because long answers are cut at their
+            // end.
             let place = usize::from(structured.contains_key("success"));
             structured.shift_insert(place, "notes".to_owned(), vec![line].into());
         }

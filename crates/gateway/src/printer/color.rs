@@ -15,8 +15,8 @@ pub(crate) enum ColorWhen {
 }
 
 impl ColorWhen {
-    /// Returns what `--color` says in the arguments of a process. For the parser's own help and
-    /// errors, which are written before the arguments are known.
+    /// Returns the value of `--color` in the arguments of a process, for the parser's own help and
+    /// errors, which are written before the arguments are parsed.
     pub(crate) fn in_arguments(arguments: impl Iterator<Item = String>) -> Self {
         let mut arguments = arguments.take_while(|argument| argument != "--");
         let mut found = Self::Auto;
@@ -32,7 +32,8 @@ impl ColorWhen {
         found
     }
 
-    /// Decides for one stream. The conventions are those of no-color.org and bixense.com/clicolors.
+    /// Decides whether one stream is coloured, by the conventions of no-color.org and
+    /// bixense.com/clicolors.
     pub(super) fn decide(
         self,
         is_terminal: bool,
@@ -60,18 +61,18 @@ impl From<ColorWhen> for clap::ColorChoice {
     }
 }
 
-/// What a colour says. Nothing is said by colour alone.
+/// The meaning of a piece of text, shown by its colour. No information is in the colour alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Style {
     #[default]
     Plain,
     /// The head of a table, the title of a part.
     Heading,
-    /// What other commands take: a name, a number.
+    /// A value that other commands take: a name, a number.
     Name,
     Good,
     Bad,
-    /// What matters less.
+    /// Less important text.
     Dim,
 }
 
@@ -86,7 +87,7 @@ impl From<EventOutcome> for Style {
 }
 
 impl Style {
-    /// Returns the parameters of the escape sequence that begins it.
+    /// Returns the SGR parameters of the style.
     const fn code(self) -> Option<&'static str> {
         match self {
             Self::Plain => None,

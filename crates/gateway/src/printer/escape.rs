@@ -1,4 +1,4 @@
-//! Makes visible what a terminal would obey instead of show.
+//! Escapes characters that a terminal would obey instead of show.
 //!
 //! Names of tools, descriptions, file names, errors of servers and the output of programs come from
 //! outside. On a terminal an escape sequence in them could rewrite what stands above, hide an
@@ -44,7 +44,7 @@ pub(super) fn escaped(text: &str, notation: Notation) -> Cow<'_, str> {
     Cow::Owned(visible)
 }
 
-/// Returns a text that was coloured already, with its colours and nothing else that a terminal obeys.
+/// Escapes a text that has colours already, and keeps its colours only.
 pub(super) fn escaped_but_colors(text: &str) -> String {
     let mut visible = String::with_capacity(text.len());
     let mut rest = text;
@@ -61,19 +61,20 @@ pub(super) fn escaped_but_colors(text: &str) -> String {
     visible
 }
 
-/// Returns how long the sequence is that a text begins with, if it changes nothing but colours.
+/// Returns the length of the escape sequence at the beginning of a text, if it changes nothing but
+/// colours.
 fn color_length(text: &str) -> Option<usize> {
     let parameters = text.strip_prefix("\x1b[")?;
     let end = parameters.find(|letter: char| !letter.is_ascii_digit() && letter != ';')?;
     parameters[end..].starts_with('m').then_some("\x1b[".len() + end + 1)
 }
 
-/// Whether a text can be shown as it is.
+/// Tells whether a text can be shown without escapes.
 pub(super) fn is_visible(text: &str) -> bool {
     !text.chars().any(is_obeyed)
 }
 
-/// Whether a terminal does something else with it than to show it.
+/// Tells whether a terminal obeys a character instead of showing it.
 fn is_obeyed(letter: char) -> bool {
     match letter {
         '\n' | '\t' => false,

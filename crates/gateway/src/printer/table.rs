@@ -7,12 +7,12 @@ use super::{
     escape::{Notation, escaped},
 };
 
-/// What stands between two columns.
+/// The space between two columns.
 const GAP: &str = "  ";
-/// No column is made narrower than this, nor than its head.
+/// The narrowest that a column is made; one with a longer head stays as wide as its head.
 const MIN_WIDTH: usize = 8;
 
-/// What becomes of a cell that is wider than there is room for.
+/// How a cell that is wider than its column is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CellOverflow {
     /// It is shown in full: a name that other commands take.
@@ -33,32 +33,32 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    /// A column of text, which is shown in full.
+    /// Makes a column of text that is shown in full.
     pub(crate) const fn text(head: &'static str) -> Self {
         Self { head, style: Style::Plain, fit: CellOverflow::Whole, is_right: false }
     }
 
-    /// A column of what other commands take.
+    /// Makes a column of values that other commands take.
     pub(crate) const fn name(head: &'static str) -> Self {
         Self { style: Style::Name, ..Self::text(head) }
     }
 
-    /// A column of figures, which stand below each other.
+    /// Makes a column of right-aligned figures.
     pub(crate) const fn number(head: &'static str) -> Self {
         Self { is_right: true, ..Self::text(head) }
     }
 
-    /// The same in another style.
+    /// Returns the column in another style.
     pub(crate) const fn styled(self, style: Style) -> Self {
         Self { style, ..self }
     }
 
-    /// The same, cut where there is no room.
+    /// Returns the column with cells that are cut where there is no room.
     pub(crate) const fn cut(self) -> Self {
         Self { fit: CellOverflow::Cut, ..self }
     }
 
-    /// The same, with as many lines as are needed where there is no room.
+    /// Returns the column with cells that are wrapped where there is no room.
     pub(crate) const fn wrapped(self) -> Self {
         Self { fit: CellOverflow::Wrap, ..self }
     }
@@ -87,17 +87,17 @@ impl<T: ToString> From<T> for Cell {
     }
 }
 
-/// How a table is written.
+/// The form in which a table is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
-    /// A head and columns that line up, in so many columns of a terminal if it is known.
+    /// A head and aligned columns, within the width of the terminal if it is known.
     Aligned { width: Option<usize>, is_colored: bool },
     /// A line for each row, with a tab between its fields; nothing is cut. It is the same however
     /// wide the terminal is and whatever the other rows hold.
     Fields,
 }
 
-/// Rows below a head.
+/// A head and rows of cells.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     columns: Vec<Column>,
@@ -124,7 +124,7 @@ impl Table {
         }
     }
 
-    /// Returns the table without columns in which there is nothing: they take room from the others.
+    /// Returns the table without empty columns, which take room from the others.
     fn without_empty_columns(&self) -> Self {
         let is_filled = |at: &usize| {
             self.rows.iter().any(|row| row.get(*at).is_some_and(|cell| !cell.text.is_empty()))
@@ -149,7 +149,8 @@ impl Table {
         all.iter().flat_map(|row| self.row_lines(row, &widths, is_colored)).collect()
     }
 
-    /// Returns how wide each column is. Of those that may be narrower the widest gives way first.
+    /// Returns the width of each column. Where room is short, the widest column that may shrink does so
+    /// first.
     fn widths(&self, rows: &[Vec<Cell>], width: Option<usize>) -> Vec<usize> {
         let of = |number: usize| {
             rows.iter().filter_map(|row| row.get(number)).map(|cell| cell.text.width()).max()
@@ -207,7 +208,7 @@ impl Table {
     }
 }
 
-/// Returns cells as they can be shown: on one line, without anything that a terminal obeys.
+/// Returns cells on one line each, with escapes for what a terminal would obey.
 fn visible(row: &[Cell]) -> Vec<Cell> {
     let visible = |cell: &Cell| {
         let text = escaped(&one_line(&cell.text), Notation::Text).into_owned();
@@ -220,12 +221,12 @@ fn fields(row: &[Cell]) -> String {
     row.iter().map(|cell| one_line(&cell.text)).collect::<Vec<_>>().join("\t")
 }
 
-/// Returns the text without what would end its row or its field.
+/// Replaces line breaks and tabs, which would end a row or a field, by spaces.
 fn one_line(text: &str) -> String {
     text.trim_end().replace(['\n', '\r', '\t'], " ")
 }
 
-/// Returns as much of the text as there is room for.
+/// Cuts a text to a width, with an ellipsis.
 fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -234,7 +235,7 @@ fn cut(text: &str, width: usize) -> String {
     format!("{}…", start.trim_end())
 }
 
-/// Returns the bytes at the beginning of a text that have room.
+/// Returns how many bytes at the beginning of a text fit into a width.
 fn fitting(text: &str, width: usize) -> usize {
     let mut used = 0;
     for (at, letter) in text.char_indices() {

@@ -1,4 +1,4 @@
-//! Numbers with a point as their bits, for functions that only take whole numbers.
+//! Converts floats into their bits, for functions that only take integers.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use datafusion::{
     },
 };
 
-/// A whole number for each number with a point, the same for the same ones.
+/// Returns an expression for an integer that is the same for equal floats.
 pub fn bits(value: Expr) -> Expr {
     let signature = Signature::exact(vec![DataType::Float64], Volatility::Immutable);
     ScalarUDF::from(Bits { signature }).call(vec![value])

@@ -11,10 +11,11 @@ use datafusion::{
     scalar::ScalarValue,
 };
 
-/// Texts of so many bytes are in their views as a whole.
+/// Texts up to this many bytes are contained in their views.
 const SHORT: usize = 12;
 
-/// Where the comparison holds, as the query engine has it; nothing if it has to be asked.
+/// Compares a column with a constant, with the results of the query engine. Returns none for types that
+/// are left to the engine.
 pub fn compare(
     column: &ArrayRef,
     operator: Operator,
@@ -48,8 +49,8 @@ fn integers(values: &[i64], operator: Operator, constant: i64) -> Option<Boolean
     })
 }
 
-/// What is no number comes after all that are, or before them if it is negative. All is computed for
-/// each value: nobody could guess which way a branch goes.
+/// Compares floats. NaN comes after all numbers, or before them if it is negative. Both conditions are
+/// computed for each value without a branch, which could not be predicted.
 fn floats(values: &[f64], operator: Operator, constant: f64) -> Option<BooleanBuffer> {
     let is_less = |value: f64| (value < constant) | (value.is_nan() & value.is_sign_negative());
     let is_more = |value: f64| (value > constant) | (value.is_nan() & value.is_sign_positive());
@@ -72,7 +73,7 @@ fn views(views: &[u128], operator: Operator, constant: u128) -> Option<BooleanBu
     })
 }
 
-/// A bit for each value.
+/// Packs the results for all values into bits.
 fn packed<T: Copy>(values: &[T], holds: impl Fn(T) -> bool) -> BooleanBuffer {
     let word = |values: &[T]| {
         let bits = values.iter().enumerate();

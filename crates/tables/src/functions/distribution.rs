@@ -1,5 +1,5 @@
-//! All that a column of numbers says once its values are in order: how many are different, which
-//! is the most frequent, and the quantiles.
+//! The figures of a column of numbers that need its values sorted: how many are different, which is the
+//! most frequent, and the quantiles.
 
 use std::sync::Arc;
 
@@ -26,8 +26,8 @@ use super::{
     quantiles::{between, place},
 };
 
-/// What a [`tally`](super::tally) tells, and the quantiles at these fractions under their indices.
-/// Gives up on what needs more memory than `max_bytes`: all of it is null then.
+/// Returns an aggregate with the figures of a [`tally`](super::tally), and the quantiles at these
+/// fractions under their indices. All of them are null if it would need more memory than `max_bytes`.
 pub fn distribution(value: Expr, fractions: &[f64], max_bytes: usize) -> Expr {
     let types = [DataType::Int64, DataType::Float64];
     let types = types.map(|data_type| TypeSignature::Exact(vec![data_type])).to_vec();
@@ -42,7 +42,7 @@ pub fn distribution(value: Expr, fractions: &[f64], max_bytes: usize) -> Expr {
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Distribution {
     signature: Signature,
-    /// As bits, because numbers with a point cannot be hashed.
+    /// The bits of the fractions, because floats cannot be hashed.
     fractions: Vec<u64>,
     max_bytes: usize,
 }
@@ -94,18 +94,18 @@ struct DistributionValues {
     data_type: DataType,
     fractions: Vec<f64>,
     max_bytes: usize,
-    /// Nothing if there were too many.
+    /// None if there were too many values.
     runs: Option<Runs>,
 }
 
-/// Whole numbers in order, each with how often it is there, and those that are not sorted yet.
+/// Sorted integers with their counts, and new ones that are not sorted yet.
 #[derive(Debug, Default)]
 struct Runs {
     sorted: Vec<(i64, u64)>,
     new: Vec<i64>,
 }
 
-/// As many values are sorted at once as fit into a near cache.
+/// How many values are sorted at once: as many as fit into a near cache.
 const AT_ONCE: usize = 1 << 15;
 
 impl Runs {
@@ -126,7 +126,7 @@ impl Runs {
         self.merge(runs);
     }
 
-    /// Both are in order.
+    /// Merges two sorted lists.
     fn merge(&mut self, other: Vec<(i64, u64)>) {
         if self.sorted.is_empty() {
             self.sorted = other;
@@ -149,12 +149,12 @@ impl Runs {
         self.sorted.capacity() * size_of::<(i64, u64)>() + self.new.capacity() * size_of::<i64>()
     }
 
-    /// The most frequent; the smallest of several.
+    /// Returns the most frequent value; of several, the smallest.
     fn top(&self) -> Option<(i64, u64)> {
         self.sorted.iter().copied().reduce(|best, next| if next.1 > best.1 { next } else { best })
     }
 
-    /// The values at these ranks, which must rise.
+    /// Returns the values at these ranks, which must be ascending.
     fn at(&self, ranks: &[u64]) -> Vec<i64> {
         let mut found = Vec::with_capacity(ranks.len());
         let mut seen = 0;
@@ -269,7 +269,7 @@ impl Accumulator for DistributionValues {
     }
 }
 
-/// A whole number for a number with a point, in the same order; -0 is 0.
+/// Maps a float to an integer in the same order; -0 is 0.
 fn key_of(number: f64) -> i64 {
     let bits = (number + 0.0).to_bits() as i64;
     bits ^ (((bits >> 63) as u64) >> 1) as i64

@@ -1,4 +1,4 @@
-//! Lists that are kept as JSON text.
+//! Functions of lists that are kept as JSON text.
 
 use std::sync::Arc;
 
@@ -16,12 +16,13 @@ use datafusion::{
 use serde::de::IgnoredAny;
 use serde_json::{Number, Value};
 
-/// Whether a text is a list.
+/// Returns an expression for whether a text is a JSON list.
 pub fn json_is_list(text: Expr) -> Expr {
     call(text, Question::IsList)
 }
 
-/// Whether a text is a list with this value in it. Texts are the same in any case if `ignore_case`.
+/// Returns an expression for whether a text is a JSON list with this value in it. Texts are compared in
+/// any case if `ignore_case`.
 pub fn json_has(text: Expr, wanted: &Value, ignore_case: bool) -> Expr {
     let wanted = if ignore_case { lowercase(wanted.clone()) } else { wanted.clone() };
     call(text, Question::Has { wanted, ignore_case })
@@ -94,7 +95,7 @@ fn lowercase(value: Value) -> Value {
     }
 }
 
-/// 1 and 1.0 are the same number.
+/// Compares JSON values, where 1 and 1.0 are the same number.
 fn is_same(a: &Value, b: &Value) -> bool {
     let are_same_numbers = |a: &Number, b: &Number| a == b || a.as_f64() == b.as_f64();
     match (a, b) {

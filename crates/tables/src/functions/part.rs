@@ -1,7 +1,7 @@
-//! One of several results that a function gives together, and the fields of objects in files.
+//! Takes one of several results that a function returns together, or the fields of objects in files.
 //!
-//! The query engine has `get_field` for it, which it moves towards the sources of rows; there it
-//! gives the same name to different expressions and fails.
+//! The query engine has `get_field` for this, but moves it towards the sources of rows, where it gives
+//! the same name to different expressions and fails.
 
 use datafusion::{
     arrow::{
@@ -15,13 +15,13 @@ use datafusion::{
     },
 };
 
-/// The field of an object, null where there is no object.
+/// Returns an expression for the field of an object, null where there is no object.
 pub fn part(object: Expr, field: &str) -> Expr {
     let signature = Signature::any(1, Volatility::Immutable);
     ScalarUDF::from(Part { signature, field: field.to_owned() }).call(vec![object])
 }
 
-/// The fields of an object with dotted names; anything else as it is.
+/// Collects the fields of an object with dotted names; any other value is added unchanged.
 pub fn fields_of(value: Expr, data_type: &DataType, name: &str, into: &mut Vec<(String, Expr)>) {
     let DataType::Struct(fields) = data_type else {
         into.push((name.to_owned(), value));
@@ -68,7 +68,7 @@ impl ScalarUDFImpl for Part {
         let Some(nulls) = objects.nulls() else {
             return Ok(ColumnarValue::Array(values.clone()));
         };
-        // A field may have a value where there is no object.
+        // Arrow allows a field to have a value where the object is null.
         let is_missing = (!nulls.inner()).into();
         Ok(ColumnarValue::Array(datafusion::arrow::compute::nullif(values, &is_missing)?))
     }

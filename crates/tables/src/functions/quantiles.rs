@@ -1,5 +1,5 @@
-//! Exact quantiles with linear interpolation, as numpy and pandas have them: any number of them
-//! from one copy of the values.
+//! Exact quantiles with linear interpolation, as in NumPy and pandas: any number of them from one copy
+//! of the values.
 
 use std::sync::Arc;
 
@@ -24,12 +24,13 @@ use datafusion::{
 
 use super::{Single, part};
 
-/// The quantiles of a column at these fractions from 0 to 1, of which [`quantile`] takes one.
+/// Returns an aggregate with the quantiles at these fractions from 0 to 1; [`quantile`] takes one of
+/// them.
 pub fn quantiles(value: Expr, fractions: &[f64]) -> Expr {
     AggregateUDF::from(Quantiles::new(fractions)).call(vec![value])
 }
 
-/// One of several quantiles, by the index of its fraction.
+/// Returns one of several quantiles, by the index of its fraction.
 pub fn quantile(quantiles: Expr, index: usize) -> Expr {
     part(quantiles, &index.to_string())
 }
@@ -38,7 +39,7 @@ pub fn quantile(quantiles: Expr, index: usize) -> Expr {
 struct Quantiles {
     name: String,
     signature: Signature,
-    /// As bits, because numbers with a point cannot be hashed.
+    /// The bits of the fractions, because floats cannot be hashed.
     fractions: Vec<u64>,
 }
 
@@ -96,11 +97,12 @@ impl AggregateUDFImpl for Quantiles {
     }
 }
 
-/// Values in the order in which they came, each with its group: nothing is moved until the end.
+/// The values of all groups in the order in which they came, each with its group. Nothing is sorted
+/// until the end.
 #[derive(Debug, Default)]
 struct QuantileGroups {
     fractions: Vec<f64>,
-    /// How many groups there are.
+    /// The number of groups.
     count: usize,
     owners: Vec<u32>,
     values: Vec<f64>,
@@ -115,7 +117,8 @@ impl QuantileGroups {
         Ok(())
     }
 
-    /// The values of the groups that are asked for, group by group, and where each begins.
+    /// Takes the values of the groups that are asked for, ordered by group, and returns where each group
+    /// begins.
     fn take(&mut self, emit_to: EmitTo) -> (Vec<f64>, Vec<usize>) {
         let (count, rest) = match emit_to {
             EmitTo::All => (self.count, 0),
@@ -240,13 +243,13 @@ impl GroupsAccumulator for QuantileGroups {
     }
 }
 
-/// A quantile of values of which those next to it are in their places.
+/// Returns a quantile of values, of which those next to it are in their sorted places.
 fn of_placed(values: &[f64], fraction: f64) -> Option<f64> {
     let (below, weight) = place(values.len(), fraction)?;
     Some(between(values[below], *values.get(below + 1).unwrap_or(&values[below]), weight))
 }
 
-/// The places next to these quantiles.
+/// Returns the ranks next to these quantiles.
 fn ranks(count: usize, fractions: &[f64]) -> Vec<usize> {
     let places = fractions.iter().filter_map(|fraction| Some(place(count, *fraction)?.0));
     let mut ranks: Vec<usize> =
@@ -256,8 +259,8 @@ fn ranks(count: usize, fractions: &[f64]) -> Vec<usize> {
     ranks
 }
 
-/// Moves the values of these ranks to where they would be if all were sorted, which is quicker
-/// than sorting. The ranks rise.
+/// Moves the values of these ranks, which are ascending, to their sorted places. This is quicker than
+/// sorting all values.
 fn put_in_place(values: &mut [f64], ranks: &[usize]) {
     const FEW: usize = 64;
     if values.len() <= FEW {
@@ -272,7 +275,7 @@ fn put_in_place(values: &mut [f64], ranks: &[usize]) {
     put_in_place(upper, &above);
 }
 
-/// Which of the values in their order is just below a quantile, and how far it is to the next.
+/// Returns the rank just below a quantile, and how far the quantile is towards the next rank.
 pub(super) fn place(count: usize, fraction: f64) -> Option<(usize, f64)> {
     let last = count.checked_sub(1)?;
     let place = last as f64 * fraction;
@@ -280,12 +283,13 @@ pub(super) fn place(count: usize, fraction: f64) -> Option<(usize, f64)> {
     Some((below, place - below as f64))
 }
 
-/// Infinite values next to each other have no difference.
+/// Interpolates between two values. Equal ones are returned unchanged, because the difference of two
+/// infinities is NaN.
 pub(super) fn between(lower: f64, upper: f64, weight: f64) -> f64 {
     if weight == 0.0 || lower == upper { lower } else { lower + (upper - lower) * weight }
 }
 
-/// Which values are neither null nor left out by a filter; nothing means all.
+/// Returns which values are neither null nor excluded by a filter; none means all.
 fn kept(array: &Float64Array, filter: Option<&BooleanArray>) -> Option<NullBuffer> {
     let filter = filter.map(|filter| match filter.nulls() {
         Some(nulls) => NullBuffer::new(filter.values() & nulls.inner()),

@@ -13,7 +13,7 @@ use datafusion::{
     },
 };
 
-/// A number for each row number that looks random; no two are the same.
+/// Returns an expression that maps each row number to a pseudo-random number; no two are the same.
 pub fn scatter(row: Expr, seed: u64) -> Expr {
     let signature = Signature::exact(vec![DataType::UInt64], Volatility::Immutable);
     ScalarUDF::from(Scatter { signature, seed }).call(vec![row])
@@ -47,7 +47,7 @@ impl ScalarUDFImpl for Scatter {
     }
 }
 
-/// The finish of SplitMix64, which is one to one.
+/// Applies the finalizer of SplitMix64, which is one to one.
 fn mixed(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,4 +1,4 @@
-//! Figures along rows in their order, such as sums up to each, as functions of windows.
+//! Window functions along rows in their order, such as running sums.
 
 use std::sync::Arc;
 
@@ -22,33 +22,32 @@ use crate::stats::{
     series::{Change, Cumulative, change, cumulative, fill_linear, fill_previous},
 };
 
-/// What is made of each value and those before it.
+/// A function of each value and those around it in the order of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RunningFunction {
-    /// A figure of the last so many rows, where there are at least `min` values.
+    /// A figure of the last `rows` rows, where there are at least `min` values.
     Rolling {
         rows: usize,
         function: Rolling,
         min: usize,
     },
-    /// How much a value differs from that so many rows before it, or after it if there are fewer
-    /// than none.
+    /// The change from the value `periods` rows before, or after if that is negative.
     Change {
         periods: i64,
         kind: Change,
     },
     Cumulative(Cumulative),
-    /// What is missing between two values is on the line between them, and after the last one it is
-    /// the same.
+    /// Fills missing values between two known ones by linear interpolation, and those after the last one
+    /// with it.
     FillLinear,
     /// The mean of all values.
     Mean,
-    /// The middle one of all values.
+    /// The median of all values.
     Median,
 }
 
 impl RunningFunction {
-    /// The function of a column of numbers; the window says what the order is by.
+    /// Returns the window function of a column of numbers. The window defines the order.
     pub fn of(self, value: Expr) -> Expr {
         let signature = Signature::exact(vec![DataType::Float64], Volatility::Immutable);
         WindowUDF::from(Series { signature, along: self }).call(vec![value])

@@ -1,4 +1,4 @@
-//! A function over groups as one over all rows.
+//! Adapts an aggregate over groups to all rows.
 
 use datafusion::{
     arrow::array::ArrayRef,
@@ -7,7 +7,7 @@ use datafusion::{
     scalar::ScalarValue,
 };
 
-/// A function over groups, used without any: everything is in one group, which is there from the
+/// An aggregate over groups that is used without any: all rows are in one group, which exists from the
 /// beginning.
 #[derive(Debug)]
 pub(super) struct Single<G>(pub(super) G);

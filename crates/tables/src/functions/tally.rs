@@ -1,4 +1,4 @@
-//! How often each value is there: the most frequent one, and how many different ones there are.
+//! Counts how often each value occurs: the most frequent one, and how many different ones there are.
 
 use std::{fmt, sync::Arc};
 
@@ -24,14 +24,14 @@ use datafusion::{
 
 use super::{Single, part};
 
-/// What a [`tally`] tells; all of it is null where there were too many values to count.
+/// A figure of a [`tally`]. All figures are null if there were too many values to count.
 #[derive(Clone, Copy, Debug)]
 pub enum TallyOutput {
-    /// How many different values there are.
+    /// The number of different values.
     Distinct,
-    /// The most frequent value; the smallest of several.
+    /// The most frequent value; of several, the smallest.
     Value,
-    /// How often that one is there.
+    /// The number of occurrences of that value.
     Count,
 }
 
@@ -49,7 +49,8 @@ impl TallyOutput {
     }
 }
 
-/// Counts the values of a column, but gives up on what needs more memory than `max_bytes`.
+/// Returns an aggregate that counts the values of a column, and gives up if it would need more memory
+/// than `max_bytes`.
 pub fn tally(value: Expr, max_bytes: usize) -> Expr {
     let signature = Signature::any(1, Volatility::Immutable);
     AggregateUDF::from(Tally { signature, max_bytes }).call(vec![value])
@@ -116,11 +117,11 @@ impl AggregateUDFImpl for Tally {
     }
 }
 
-/// How often a value is there, by its bytes, which are in the order of the values. Nothing if
-/// there were too many.
+/// The count of each value, by its encoded bytes, which sort like the values. None if there were too
+/// many.
 type Counts = Option<HashMap<Box<[u8]>, u64>>;
 
-/// What an entry needs beside the bytes of its value: the place in the table and on the heap.
+/// The memory of an entry beside the bytes of its value: its place in the table and on the heap.
 const ENTRY_BYTES: usize = 56;
 
 struct TallyGroups {
@@ -178,7 +179,7 @@ impl TallyGroups {
         self.bytes -= entries.map(|(value, _)| value.len() + ENTRY_BYTES).sum::<usize>();
     }
 
-    /// The values of their bytes, null for nothing.
+    /// Decodes values from their bytes; none becomes null.
     fn read(&self, values: &[Option<Box<[u8]>>]) -> Result<ArrayRef> {
         let null = self.converter.convert_columns(&[new_null_array(&self.data_type, 1)])?;
         let parser = self.converter.parser();

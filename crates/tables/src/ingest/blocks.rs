@@ -1,17 +1,19 @@
-//! A file in blocks that end where a record ends, worked on by several threads.
+//! Reads a file in blocks that end where a record ends, for several threads.
 
 use std::{borrow::Cow, fs::File, ops::Range, os::unix::fs::FileExt, sync::Arc};
 
 use super::{memory_budget::Allowance, parallel::each, task::Task};
 use crate::flaw::{Flaw, Result};
 
-/// Large enough to be worth a hand-over, small enough to share the work evenly.
+/// The size of a block: large enough to be worth the hand-over to a thread, small enough to share the
+/// work evenly.
 pub(super) const MAX_BLOCK: u64 = 4 << 20;
 
-/// Finds the end of the last whole record in bytes that begin with a record.
+/// A function that finds the end of the last whole record in bytes that begin with a record. The byte is
+/// the delimiter.
 pub(super) type LastEnd = fn(&[u8], u8) -> Option<usize>;
 
-/// An open file that is read from wherever one likes.
+/// An open file that is read at any offset.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     pub(super) file: Arc<File>,
@@ -24,7 +26,7 @@ impl Source {
         Ok(Self { file: Arc::new(file), length })
     }
 
-    /// Reads a range; less only if the file is shorter than it was.
+    /// Reads a range. Returns less only if the file has become shorter.
     pub(super) fn read(&self, range: Range<u64>) -> Result<Vec<u8>> {
         let size = usize::try_from(range.end.saturating_sub(range.start))
             .map_err(|_| Flaw::data("the file is too large"))?;
@@ -42,7 +44,7 @@ impl Source {
         Ok(bytes)
     }
 
-    /// How many lines there are before an offset.
+    /// Counts the lines before an offset.
     pub(super) fn lines_before(&self, offset: u64) -> Result<usize> {
         let mut lines = 0;
         let mut start = 0;
@@ -56,18 +58,18 @@ impl Source {
     }
 }
 
-/// Goes through a file block by block.
+/// An iterator over the blocks of a file.
 pub(super) struct Blocks {
     source: Source,
     start: u64,
     position: u64,
-    /// What tells records apart, and which byte that depends on.
+    /// The function that finds the end of a record, and its delimiter.
     last_end: (LastEnd, u8),
     size: u64,
     allowance: Arc<Allowance>,
 }
 
-/// A part of a file that has only whole records.
+/// A part of a file with whole records only.
 pub(super) struct Block {
     pub(super) is_first: bool,
     pub(super) offset: u64,
@@ -104,7 +106,7 @@ impl Blocks {
                 bytes.truncate(end);
                 break bytes;
             }
-            // A record larger than a block.
+            // The record is larger than a block.
             self.allowance.take(size as usize)?;
             size *= 2;
         };
@@ -115,7 +117,7 @@ impl Blocks {
         Ok(Some(Block { is_first: offset == self.start, offset, bytes }))
     }
 
-    /// How many threads have something to do.
+    /// Returns how many threads have a block to work on.
     fn threads(&self, max: usize) -> usize {
         let blocks = self.source.length.saturating_sub(self.position) / self.size + 1;
         max.min(usize::try_from(blocks).unwrap_or(usize::MAX))
@@ -140,7 +142,7 @@ pub(super) fn each_block<T: Send>(
     each(blocks, threads, |block| work(&block))
 }
 
-/// The text of a block, and whether bytes had to be replaced for it.
+/// Decodes a block as UTF-8. Returns whether invalid bytes were replaced too.
 pub(super) fn text_of(bytes: &[u8]) -> (Cow<'_, str>, bool) {
     match str::from_utf8(bytes) {
         Ok(text) => (Cow::Borrowed(text), false),
@@ -148,7 +150,7 @@ pub(super) fn text_of(bytes: &[u8]) -> (Cow<'_, str>, bool) {
     }
 }
 
-/// Says where in the file the flaw of a block is.
+/// Converts the offset of a flaw within a block into a line of the file.
 pub(super) fn located(flaw: Flaw, text: &str, source: &Source, offset: u64) -> Flaw {
     match flaw {
         Flaw::At(..) => match source.lines_before(offset) {
@@ -161,7 +163,7 @@ pub(super) fn located(flaw: Flaw, text: &str, source: &Source, offset: u64) -> F
 
 pub(super) const REPLACED: &str = "bytes that are not UTF-8 were replaced";
 
-/// How many bytes at the beginning of a file only say that it is UTF-8.
+/// Returns the length of a UTF-8 byte order mark at the beginning of a file. Fails for UTF-16.
 pub(super) fn byte_order_mark(bytes: &[u8]) -> Result<usize> {
     match bytes {
         [0xFE, 0xFF, ..] | [0xFF, 0xFE, ..] => {
@@ -172,7 +174,7 @@ pub(super) fn byte_order_mark(bytes: &[u8]) -> Result<usize> {
     }
 }
 
-/// The end of the last line.
+/// Returns the end of the last line.
 pub(super) fn last_line_end(bytes: &[u8], _: u8) -> Option<usize> {
     bytes.iter().rposition(|byte| *byte == b'\n').map(|newline| newline + 1)
 }

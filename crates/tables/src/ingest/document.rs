@@ -1,5 +1,5 @@
-//! The forms in which rows come, whatever they are written in: a list of objects, of lists or of
-//! plain values; one object; an object of lists.
+//! Reads rows from the shapes of documents, whatever format they are written in: a list of objects, of
+//! lists or of plain values; one object; an object of lists.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::{
     reader::{Form, Reader, Token},
 };
 
-/// What the elements of a list are, by the first that is not null.
+/// The shape of the elements of a list, by the first that is not null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     Objects,
@@ -34,19 +34,20 @@ impl Shape {
     }
 }
 
-/// The column of plain values.
+/// The name of the column of plain values.
 const VALUE: &[u8] = b"value";
 
-/// Enough rows to work on at once, in number and in memory.
+/// When a piece is complete, in rows and in bytes.
 const PIECE_ROWS: usize = 1 << 16;
 const PIECE_BYTES: usize = 1 << 24;
 
-/// Elements of a list while they become rows. They come in pieces, each with its own columns.
+/// The elements of a list while they become rows. Rows are collected in pieces, each with its own
+/// columns.
 pub(super) struct Elements {
     kept: Arc<Kept>,
     shape: Option<Shape>,
     rows: Rows,
-    /// The fields for the places of a list.
+    /// The field of each place in a list of lists.
     places: Vec<usize>,
     /// Whether the next row is the first of all: in a list of lists it may be names of columns,
     /// and is a piece of its own.
@@ -61,7 +62,7 @@ impl Elements {
         Self { kept: Arc::clone(kept), shape, rows, places, first, done }
     }
 
-    /// Reads an element into a row.
+    /// Reads the next element as a row.
     pub(super) fn read<R: Reader>(&mut self, reader: &mut R) -> Result<()> {
         let form = reader.form()?;
         self.shape = self.shape.or(Shape::of(form));
@@ -125,7 +126,8 @@ impl Elements {
     }
 }
 
-/// Reads the rows of a document. An object has to be looked at twice, therefore `again`.
+/// Reads the rows of a document. An object is read twice, first for its shape, so that `again` makes a
+/// second reader.
 pub(super) fn read<R: Reader>(
     reader: &mut R,
     again: impl FnOnce() -> R,
@@ -163,8 +165,8 @@ pub(super) fn list<R: Reader>(reader: &mut R, mut elements: Elements) -> Result<
     elements.finish()
 }
 
-/// How long the lists of an object are, if it has nothing else and they are equally long. A single
-/// empty one says nothing; several are columns without rows.
+/// Returns the length of the lists in an object, if it has nothing else and they are equally long. A
+/// single empty list could be a row as well and gives none; several are columns without rows.
 fn length_of_lists<R: Reader>(reader: &mut R, budget: &mut Budget) -> Result<Option<usize>> {
     let (mut common, mut lists) = (None, 0);
     reader.value()?;
@@ -186,7 +188,7 @@ fn length_of_lists<R: Reader>(reader: &mut R, budget: &mut Budget) -> Result<Opt
     Ok(common.filter(|length| *length > 0 || lists > 1))
 }
 
-/// Reads an object of lists, each of which is a column.
+/// Reads an object of lists, each as a column.
 fn columns<R: Reader>(reader: &mut R, mut rows: Rows, length: usize) -> Result<Vec<Filled>> {
     reader.value()?;
     let mut expected = 0;

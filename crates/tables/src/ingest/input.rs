@@ -1,4 +1,4 @@
-//! Data in any of its forms.
+//! The input of a load: data in any of its formats.
 
 use std::fs::File;
 
@@ -6,7 +6,7 @@ use bytes::Bytes;
 use datafusion::arrow::{array::RecordBatch, datatypes::SchemaRef};
 use serde_json::Value;
 
-/// Data as it comes.
+/// Data that becomes a table.
 #[derive(Debug)]
 pub enum Input {
     /// Rows as a list of objects, one object (one row), a list of plain values (column `value`),
@@ -17,9 +17,9 @@ pub enum Input {
     /// The same as Python's `marshal` writes it (version 4). A list may come in several parts, each
     /// of which is a list: several threads read them.
     Marshal(Vec<Bytes>),
-    /// An open file; it is never opened by its name.
+    /// An open file. It is passed open, so that nothing is ever opened by a path.
     File { file: File, format: FileFormat },
-    /// A table as it is, but for objects, whose fields become columns.
+    /// A table, of which only the objects change: their fields become columns.
     Batches { schema: SchemaRef, batches: Vec<RecordBatch> },
 }
 
@@ -33,7 +33,7 @@ pub enum FileFormat {
 }
 
 impl FileFormat {
-    /// By the extension of a file's name.
+    /// Returns the format that a file has by its extension.
     pub fn of(name: &str) -> Option<Self> {
         let (_, extension) = name.rsplit_once('.')?;
         Some(match extension.to_ascii_lowercase().as_str() {
@@ -46,7 +46,7 @@ impl FileFormat {
         })
     }
 
-    /// Returns the extension that names of its files have.
+    /// Returns the extension of files of this format.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Json => "json",

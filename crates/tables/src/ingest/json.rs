@@ -1,5 +1,5 @@
-//! Reads JSON text. Beyond the standard it knows `NaN` and `Infinity`, which Python writes, and
-//! whole numbers of any length stay exact.
+//! Reads JSON text. Beyond the standard it accepts `NaN` and `Infinity`, which Python writes, and keeps
+//! integers of any length exact.
 
 use crate::{
     flaw::{Flaw, Result},
@@ -9,17 +9,17 @@ use crate::{
 pub(super) struct JsonReader<'a> {
     text: &'a str,
     position: usize,
-    /// Each value is on one line.
+    /// Whether each value is on a line of its own.
     lines: bool,
-    /// A value has begun on this line.
+    /// Whether a value has begun on this line.
     begun: bool,
-    /// A list or object has just begun: no comma before the next value.
+    /// Whether a list or object has just begun, so that no comma precedes the next value.
     fresh: bool,
-    /// A text without its escapes.
+    /// The last text that had escapes, decoded.
     unescaped: String,
 }
 
-/// Where a text is.
+/// The place of a text that was read.
 enum TextPlace {
     InPlace(usize, usize),
     Unescaped,
@@ -31,12 +31,12 @@ impl<'a> JsonReader<'a> {
         Self { text, position: 0, lines: false, begun: false, fresh: false, unescaped }
     }
 
-    /// For one value in each line.
+    /// Makes a reader of one value in each line.
     pub(super) fn of_lines(text: &'a str) -> Self {
         Self { lines: true, ..Self::new(text) }
     }
 
-    /// Goes to the next value, which is on a line of its own.
+    /// Goes to the next line that has a value. Returns false if there is none.
     pub(super) fn next_line(&mut self) -> Result<bool> {
         self.skip_space();
         if self.begun && self.peek().is_some_and(|byte| byte != b'\n') {
@@ -50,13 +50,13 @@ impl<'a> JsonReader<'a> {
         Ok(self.begun)
     }
 
-    /// Whether nothing follows.
+    /// Tells whether nothing but space follows.
     pub(super) fn is_at_end(&mut self) -> bool {
         self.skip_space();
         self.position == self.text.len()
     }
 
-    /// What follows the value cannot be understood.
+    /// Makes the flaw of text that follows a value.
     pub(super) fn trailing(&self) -> Flaw {
         self.flaw("there is something after the value")
     }
@@ -132,7 +132,7 @@ impl<'a> JsonReader<'a> {
         }
     }
 
-    /// Reads an escape. Half of a pair of surrogates is no character and is replaced.
+    /// Reads an escape. An unpaired surrogate is not a character and is replaced.
     fn escape(&mut self) -> Result<()> {
         let kind = self.text.as_bytes().get(self.position + 1).copied();
         let plain = match kind {
@@ -165,7 +165,7 @@ impl<'a> JsonReader<'a> {
         Ok(char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER))
     }
 
-    /// The four digits of an escape that begins here.
+    /// Reads the four digits of an escape that begins here.
     fn escaped_unit(&self) -> Result<u32> {
         let bytes = self.text.as_bytes().get(self.position..self.position + 6);
         match bytes {
@@ -319,8 +319,8 @@ impl Reader for JsonReader<'_> {
     }
 }
 
-/// Where the characters that stand for themselves end: at a quote, an escape or a control
-/// character. Eight at a time are looked at.
+/// Returns where plain characters end: at a quote, an escape or a control character. Eight bytes are
+/// checked at a time.
 #[inline]
 fn plain_end(bytes: &[u8], mut position: usize) -> usize {
     const ONES: u64 = u64::MAX / 255;

@@ -1,4 +1,4 @@
-//! JSON text: whole documents, and one value in each line.
+//! Loads JSON text: whole documents, and files with one value in each line.
 
 use std::{ops::Range, sync::Arc};
 
@@ -25,7 +25,7 @@ use crate::{
     reader::Reader,
 };
 
-/// Enough of a file to see what it is.
+/// How much of a file is read to find out what it contains.
 const GLANCE: u64 = 1 << 20;
 
 const EMPTY: &str = "there is nothing in it";
@@ -53,7 +53,8 @@ pub(super) fn load_text(task: &Task, text: &str) -> Result<Made> {
     task.in_memory(read).map_err(|flaw| flaw.located(text, 0))
 }
 
-/// A file that has a whole document in it, or one value in each line all the same.
+/// Loads a JSON file: a whole document, or one value in each line, which some files have despite their
+/// extension.
 pub(super) fn load_file(task: &Task, source: &Source) -> Result<Made> {
     let beginning = source.read(0..source.length.min(GLANCE))?;
     let mark = byte_order_mark(&beginning)?;
@@ -61,7 +62,7 @@ pub(super) fn load_file(task: &Task, source: &Source) -> Result<Made> {
     if is_lines(&text, &mut task.budget()) {
         return load_lines(task, source);
     }
-    // The text has to be there as a whole besides the table.
+    // The whole text is in memory beside the table.
     let size = usize::try_from(source.length).unwrap_or(usize::MAX);
     let text_memory = task.allowance.beside();
     text_memory.take(size)?;
@@ -75,14 +76,15 @@ pub(super) fn load_file(task: &Task, source: &Source) -> Result<Made> {
     Ok(made)
 }
 
-/// Whether the first line is a value, and there are more lines.
+/// Tells whether the first line is a complete value and more lines follow.
 fn is_lines(text: &str, budget: &mut Budget) -> bool {
     let Some((line, _)) = text.trim_ascii().split_once('\n') else { return false };
     let mut reader = JsonReader::new(line);
     skip(&mut reader, budget, 0).is_ok() && reader.is_at_end()
 }
 
-/// A file with one value in each line. A large one is only looked through, and read for each query.
+/// Loads a file with one value in each line. A large file is only scanned here, and read again for each
+/// query.
 pub(super) fn load_lines(task: &Task, source: &Source) -> Result<Made> {
     let beginning = source.read(0..source.length.min(GLANCE))?;
     let start = byte_order_mark(&beginning)?;
@@ -161,7 +163,7 @@ fn read_lines(
     elements.finish()
 }
 
-/// What the lines have in them, by the first that is not null.
+/// Returns the shape of the lines' values, by the first that is not null.
 fn shape(text: &str) -> Option<Shape> {
     let mut reader = JsonReader::of_lines(text);
     while reader.next_line().ok()? {

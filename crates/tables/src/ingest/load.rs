@@ -1,4 +1,4 @@
-//! Tables made of data of any form.
+//! Loads data of any format as a table.
 
 use std::sync::Arc;
 
@@ -21,17 +21,17 @@ use super::{
 };
 use crate::flaw::Flaw;
 
-/// A table that can be queried, and what was done to the data.
+/// A table that can be queried, and notes on what was done to the data.
 #[derive(Debug)]
 pub struct Loaded {
     pub provider: Arc<dyn TableProvider>,
     pub notes: Vec<String>,
 }
 
-/// Why there is no table.
+/// The reason why data was not loaded.
 #[derive(Debug, Error)]
 pub enum LoadError {
-    /// What is wrong with the data.
+    /// A mistake in the data.
     #[error("{0}")]
     Data(String),
     /// The context's memory pool has no more than this many bytes.
@@ -43,8 +43,8 @@ pub enum LoadError {
     Engine(Box<DataFusionError>),
 }
 
-/// Makes a table of data. What it holds in memory is reserved in the context's memory pool, by this
-/// name. Boxed, because the code of an `async fn` is compiled by whoever awaits it.
+/// Loads data as a table. Its memory is reserved in the context's memory pool under this name. The
+/// future is boxed, because the code of an `async fn` is compiled by every crate that awaits it.
 pub fn load<'a>(
     context: &'a SessionContext,
     name: &'a str,
@@ -66,7 +66,7 @@ pub fn load<'a>(
     })
 }
 
-/// Reads data on a thread that may be busy for long. It ends soon when nobody waits any more.
+/// Reads data on a blocking thread, which stops soon after this future is dropped.
 async fn read_elsewhere(task: Task, input: Input) -> Result<Loaded, Flaw> {
     let _give_up = GiveUp(Arc::clone(&task.allowance));
     let (sender, receiver) = oneshot::channel();
@@ -77,7 +77,7 @@ async fn read_elsewhere(task: Task, input: Input) -> Result<Loaded, Flaw> {
         });
         // The table alone holds the memory from now on.
         drop(task);
-        // Nobody has to wait until large data has been taken down.
+        // Dropped after the answer was sent: freeing large data takes time.
         let _ = sender.send(loaded);
         drop(input);
     });

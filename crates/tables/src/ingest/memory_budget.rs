@@ -1,4 +1,4 @@
-//! What a load may use: memory of the pool, and time as long as somebody waits for it.
+//! The limits of a load: memory of the pool, and time as long as somebody waits for the table.
 
 use std::sync::{
     Arc,
@@ -9,7 +9,8 @@ use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReser
 
 use crate::flaw::{Flaw, Result};
 
-/// The memory of one table; shared by the threads that load it, and then kept with the table.
+/// The memory reservation of one table. The threads that load the table share it, and it is then kept
+/// with the table.
 #[derive(Debug)]
 pub(crate) struct Allowance {
     reservation: MemoryReservation,
@@ -22,7 +23,7 @@ impl Allowance {
         Arc::new(Self { reservation, given_up: Arc::default() })
     }
 
-    /// For what is needed only for a while: it is given back when this goes.
+    /// Makes a separate reservation for temporary memory, which is given back when dropped.
     pub(super) fn beside(&self) -> Arc<Self> {
         let reservation = self.reservation.new_empty();
         Arc::new(Self { reservation, given_up: Arc::clone(&self.given_up) })
@@ -35,13 +36,13 @@ impl Allowance {
         Ok(self.reservation.try_grow(bytes)?)
     }
 
-    /// Exactly so much is held from now on.
+    /// Sets the reservation to exactly this many bytes.
     pub(super) fn settle(&self, bytes: usize) -> Result<()> {
         Ok(self.reservation.try_resize(bytes)?)
     }
 }
 
-/// Ends the load when nobody waits for it any more.
+/// A guard that stops the load when it is dropped, because nobody waits for the table any more.
 pub(super) struct GiveUp(pub(super) Arc<Allowance>);
 
 impl Drop for GiveUp {
@@ -50,8 +51,8 @@ impl Drop for GiveUp {
     }
 }
 
-/// What one thread uses of an allowance. It asks for memory in large steps, so that it can be told
-/// of every value.
+/// The part of an allowance that one thread uses. It reserves memory in large steps, so that it can be
+/// charged for every single value.
 #[derive(Debug)]
 pub(crate) struct Budget {
     allowance: Arc<Allowance>,

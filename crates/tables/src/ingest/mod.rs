@@ -1,4 +1,4 @@
-//! From data as it comes to tables.
+//! Loads data of all formats as tables.
 //!
 //! Nested data (JSON, Python's values) is read by a [`Reader`](crate::reader::Reader) each, made
 //! into rows by `document` and into `columns`, whose types are known when all of them have been seen.

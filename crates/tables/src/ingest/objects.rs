@@ -1,5 +1,5 @@
-//! Objects in tables that come as they are, such as Parquet files: their fields become columns with
-//! dotted names, as those of JSON do.
+//! Splits objects in tables that are used unchanged, such as Parquet files: their fields become columns
+//! with dotted names, as those of JSON do.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -13,8 +13,8 @@ use datafusion::{
 
 use crate::{flaw::Result, functions::fields_of};
 
-/// The same table, without objects. One in which two columns would have the same name then stays
-/// as it is.
+/// Returns the table with its objects split into columns. A table in which two columns would have the
+/// same name stays unchanged.
 pub(super) fn spread(table: Arc<dyn TableProvider>) -> Result<Arc<dyn TableProvider>> {
     let schema = table.schema();
     let is_object = |data_type: &DataType| matches!(data_type, DataType::Struct(_));

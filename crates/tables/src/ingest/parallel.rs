@@ -1,4 +1,4 @@
-//! Work that several threads share.
+//! Runs work on several threads.
 
 use std::{
     sync::{
@@ -10,11 +10,11 @@ use std::{
 
 use crate::flaw::Result;
 
-/// More would wait for each other to be given items.
+/// The most threads. More would only wait for each other to take items.
 const MAX_THREADS: usize = 64;
 
-/// Works on all items with several threads. The results are in the order of the items; if the work
-/// fails, it is with what is wrong first.
+/// Works on all items with several threads. The results are in the order of the items; of several
+/// errors, the one of the first item is returned.
 pub(super) fn each<I, T: Send>(
     items: impl Iterator<Item = Result<I>> + Send,
     threads: usize,

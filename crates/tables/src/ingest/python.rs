@@ -1,4 +1,4 @@
-//! Python's values, as `marshal` writes them.
+//! Loads Python's values as `marshal` writes them.
 
 use bytes::Bytes;
 
@@ -29,7 +29,7 @@ pub(super) fn load(task: &Task, parts: &[Bytes]) -> Result<Made> {
     })
 }
 
-/// What the elements of a list are that comes in parts.
+/// Returns the shape of the elements of a list that comes in parts.
 fn shape(parts: &[Bytes]) -> Result<Option<Shape>> {
     for part in parts {
         let mut reader = MarshalReader::new(part);

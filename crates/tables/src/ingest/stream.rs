@@ -1,4 +1,4 @@
-//! Rows that are read from a file of text whenever they are needed.
+//! Streams rows of a text file, which is read again for each query.
 
 use std::{ops::Range, sync::Arc};
 
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::flaw::Flaw;
 
-/// A part of a file: neighbouring ranges, each with only whole records.
+/// A partition of a file: neighbouring ranges, each with whole records only.
 pub(super) struct FilePart {
     pub(super) schema: SchemaRef,
     pub(super) source: Source,
@@ -50,7 +50,7 @@ impl PartitionStream for FilePart {
                 for batch in batches {
                     for start in (0..batch.num_rows()).step_by(rows.max(1)) {
                         let piece = batch.slice(start, rows.min(batch.num_rows() - start));
-                        // Nobody waits for more.
+                        // The receiver is gone.
                         if sender.blocking_send(Ok(piece)).is_err() {
                             return Ok(());
                         }

@@ -1,4 +1,4 @@
-//! Tables that can be queried.
+//! Table providers over loaded data.
 
 use std::{collections::HashSet, fmt::Debug, ops::Range, sync::Arc};
 
@@ -22,28 +22,30 @@ use super::{
 };
 use crate::flaw::Result;
 
-/// A table that can only be read, with what has to live as long as it does.
+/// A read-only table together with a value that has to live as long as it does, such as a memory
+/// reservation.
 ///
-/// The parts that it is read in are in the order of its rows: all rows of one come before those of
+/// The partitions that it is read in are in the order of its rows: all rows of one come before those of
 /// the next.
 #[derive(Debug)]
 pub(super) struct Held<T, K> {
     table: T,
-    /// The same rows as one stream, for plans that are for one.
+    /// The same rows in one partition, for plans that have a single one.
     in_order: Option<T>,
     rows: usize,
-    /// Whether its file is divided for plans that are for several streams.
+    /// Whether its file is split for plans with several partitions.
     is_divided: bool,
     _keep: K,
 }
 
 impl<T, K> Held<T, K> {
-    /// A table in a file that is read in as many parts as a plan is for.
+    /// Makes a table of a file that is read in as many partitions as a plan has.
     pub(super) fn divided(table: T, rows: usize, keep: K) -> Arc<Self> {
         Arc::new(Self { table, in_order: None, rows, is_divided: true, _keep: keep })
     }
 
-    /// A table in a file that only plans divide to which the order of rows is all the same.
+    /// Makes a table of a file that is not split here, because its row groups are not in order; only
+    /// plans that need no order split it themselves.
     pub(super) fn whole(table: T, rows: usize, keep: K) -> Arc<Self> {
         Arc::new(Self { table, in_order: None, rows, is_divided: false, _keep: keep })
     }
@@ -110,7 +112,7 @@ impl<T: TableProvider, K: Debug + Send + Sync + 'static> TableProvider for Held<
     }
 }
 
-/// Makes a table of what has been read.
+/// Makes a table provider of a table that was read.
 pub(super) fn provide(task: &Task, made: Made) -> Result<Arc<dyn TableProvider>> {
     let schema = made.schema;
     match made.rows {
@@ -132,7 +134,7 @@ pub(super) fn provide(task: &Task, made: Made) -> Result<Arc<dyn TableProvider>>
     }
 }
 
-/// A table in memory, which is reserved as long as the table is there.
+/// Makes a table in memory, which stays reserved as long as the table exists.
 pub(super) fn in_memory(
     task: &Task,
     schema: SchemaRef,
@@ -149,7 +151,7 @@ pub(super) fn in_memory(
     Ok(Arc::new(Held { table, in_order, rows, is_divided: false, _keep: keep }))
 }
 
-/// What batches hold, of which several may be parts of the same memory.
+/// Returns the memory of batches. Buffers that several of them share are counted once.
 fn memory(batches: &[RecordBatch]) -> usize {
     let mut counted = HashSet::new();
     let columns = batches.iter().flat_map(RecordBatch::columns);
@@ -167,10 +169,10 @@ fn uncounted(data: &ArrayData, counted: &mut HashSet<*const u8>) -> usize {
     bytes + data.child_data().iter().map(|child| uncounted(child, counted)).sum::<usize>()
 }
 
-/// Too few to be worked on by several threads.
+/// Up to this many rows stay in one partition: too few for several threads.
 const FEW_ROWS: usize = 8192;
 
-/// Large batches cannot be shared evenly.
+/// The most rows of a batch, so that batches can be shared evenly.
 const MAX_ROWS: usize = 1 << 16;
 
 fn sliced(batch: RecordBatch) -> impl Iterator<Item = RecordBatch> {
@@ -180,7 +182,7 @@ fn sliced(batch: RecordBatch) -> impl Iterator<Item = RecordBatch> {
         .map(move |start| batch.slice(start, MAX_ROWS.min(rows - start)))
 }
 
-/// Shares items among several: each gets neighbours, and about as much as the others.
+/// Divides items into parts of about the same size, each of neighbours.
 fn shared<T>(items: Vec<T>, parts: usize, size: impl Fn(&T) -> u64) -> Vec<Vec<T>> {
     let parts = parts.max(1);
     let total: u64 = items.iter().map(&size).sum();

@@ -1,4 +1,4 @@
-//! One load of a table, and the table that it makes.
+//! The task of loading one table, and its result.
 
 use std::{ops::Range, sync::Arc};
 
@@ -24,7 +24,7 @@ pub(super) struct Task {
     pub(super) threads: usize,
     /// Files of text up to this size are held in memory; larger ones are read for each query.
     pub(super) max_in_memory: u64,
-    /// How much of a file is worked on at once; less if there is little memory.
+    /// The size of a block, smaller if there is little memory.
     pub(super) block: u64,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Made {
 
 pub(super) enum MadeRows {
     Memory(Vec<RecordBatch>),
-    /// They are read from the file whenever they are needed.
+    /// The rows stay in the file and are read again for each query.
     File {
         source: Source,
         ranges: Vec<Range<u64>>,
@@ -46,7 +46,7 @@ pub(super) enum MadeRows {
     },
 }
 
-/// Reads rows from a range of a file.
+/// A function that reads rows from a range of a file.
 pub(super) type Parse = dyn Fn(&[u8], Range<u64>, Budget) -> Result<Vec<RecordBatch>> + Send + Sync;
 
 impl Task {
@@ -65,13 +65,13 @@ impl Task {
         Budget::new(&self.allowance)
     }
 
-    /// For what does not stay in memory.
+    /// Returns a budget for temporary memory.
     pub(super) fn brief_budget(&self) -> Budget {
         Budget::new(&self.allowance.beside())
     }
 
-    /// Reads nested data into memory. It is tried again as long as there are objects that turn out
-    /// not to come apart.
+    /// Reads nested data into memory. Reading is tried again as long as objects are found that cannot be
+    /// split into columns.
     pub(super) fn in_memory(
         &self,
         read: impl Fn(&Arc<Kept>) -> Result<Vec<Filled>>,
@@ -104,10 +104,10 @@ impl Task {
 
 const MIN_BLOCK: u64 = 1 << 18;
 
-/// After so many attempts no object is taken apart any more.
+/// After this many attempts, no object is split any more.
 const MAX_TRIES: usize = 4;
 
-/// A part of a table: what is in it, and the values themselves if they are kept.
+/// A part of a table: a summary of its columns, and the values themselves if they are kept.
 pub(super) struct Piece {
     pub(super) summary: LayoutSummary,
     pub(super) filled: Option<Filled>,

@@ -1,4 +1,4 @@
-//! Reads JSON values that are in memory.
+//! Reads JSON values in memory.
 
 use std::slice;
 

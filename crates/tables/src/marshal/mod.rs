@@ -1,8 +1,8 @@
-//! Values as Python's `marshal` writes them: the quickest way for them to and from Python.
+//! Reads and writes values in the format of Python's `marshal`: the quickest way for them to and from
+//! Python.
 //!
-//! A value is a byte that says what it is and then its content. Values that may come again have
-//! [`FLAG_REF`] set; they are numbered in the order in which they come, and a reference is such a
-//! number.
+//! A value is a byte with its type and then its content. Values that may be referred to later have
+//! [`FLAG_REF`] set; they are numbered in order, and a reference is such a number.
 
 mod read;
 #[cfg(test)]

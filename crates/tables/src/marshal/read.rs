@@ -1,5 +1,5 @@
-//! Reads values that Python has written. The bytes may be anything: nothing is allocated because
-//! of a length that is only announced, and references can go nowhere but back.
+//! Reads values that Python has written. The bytes may be hostile: nothing is allocated because of an
+//! announced length, and references can only go back.
 
 use super::{DIGIT_BITS, FLAG_REF};
 use crate::{
@@ -7,38 +7,38 @@ use crate::{
     reader::{Form, Mark, Reader, Token},
 };
 
-/// Python itself refuses to write longer numbers as text.
+/// The longest integer, in digits of `marshal`. Python itself refuses to write longer ones as text.
 const MAX_DIGITS: usize = 952;
 
-/// A reference is its code and its number.
+/// The length of a reference: its code and its number.
 const REFERENCE_BYTES: usize = 5;
 
 pub(crate) struct MarshalReader<'a> {
     bytes: &'a [u8],
     position: usize,
-    /// Values from here on that can be referred to are read for the first time.
+    /// The offset from which values have not been read before, so that those with a flag get a number.
     frontier: usize,
     references: Vec<Reference>,
     inside: Vec<OpenContainer>,
-    /// A text that is not in the bytes as it is.
+    /// The last text that is not in `bytes` in this form.
     text: String,
-    /// The reference that the last key was, if it was one.
+    /// The number of the reference that the last key was, if it was one.
     key: Option<u32>,
 }
 
 struct Reference {
-    /// Where the value is.
+    /// The offset of the value.
     start: usize,
-    /// It has begun and not ended yet: what refers to it is inside of it.
+    /// Whether the value has not ended yet, so that a reference to it would be inside of it.
     open: bool,
 }
 
 /// A list or dictionary that is being read.
 struct OpenContainer {
     content: Content,
-    /// If it can be referred to.
+    /// Its reference, if it can be referred to.
     reference: Option<usize>,
-    /// Where to go on after it, if it was referred to.
+    /// The offset to continue at after it, if it was reached by a reference.
     resume: Option<usize>,
 }
 
@@ -47,14 +47,14 @@ enum Content {
     Dictionary,
 }
 
-/// What begins at the current position.
+/// The value that begins at the current position.
 struct Item {
     kind: u8,
     reference: Option<usize>,
     resume: Option<usize>,
 }
 
-/// Where a text is.
+/// The place of a text that was read.
 enum TextBytes<'a> {
     Bytes(&'a [u8]),
     Text,
@@ -102,14 +102,14 @@ impl<'a> MarshalReader<'a> {
         Ok(self.array::<1>()?[0])
     }
 
-    /// A length.
+    /// Reads a length.
     #[inline]
     fn length(&mut self) -> Result<usize> {
         let length = i32::from_le_bytes(self.array()?);
         usize::try_from(length).map_err(|_| self.flaw("a length is negative"))
     }
 
-    /// Which reference is next, if it is one.
+    /// Returns the number of the reference at the current position, if there is one.
     #[inline]
     fn referred(&self) -> Option<u32> {
         match self.bytes.get(self.position..)?.first_chunk::<REFERENCE_BYTES>() {
@@ -118,7 +118,7 @@ impl<'a> MarshalReader<'a> {
         }
     }
 
-    /// Begins a value, and goes to where it is.
+    /// Begins a value, and follows a reference to it.
     #[inline]
     fn item(&mut self) -> Result<Item> {
         let start = self.position;
@@ -162,7 +162,7 @@ impl<'a> MarshalReader<'a> {
         self.position = resume.unwrap_or(self.position);
     }
 
-    /// The bytes of a text of a kind; nothing if it is not a text.
+    /// Reads the bytes of a text; none if `kind` is not a text.
     #[inline]
     fn string(&mut self, kind: u8) -> Result<Option<&'a [u8]>> {
         let length = match kind {
@@ -173,7 +173,8 @@ impl<'a> MarshalReader<'a> {
         self.take(length).map(Some)
     }
 
-    /// A whole number of any length: in the text if it does not fit.
+    /// Reads an integer of any length. Returns none and leaves its digits in `text` if it needs more
+    /// than 64 bits.
     fn long(&mut self) -> Result<Option<i64>> {
         let count = i32::from_le_bytes(self.array()?);
         let negative = count < 0;
@@ -230,7 +231,7 @@ impl<'a> MarshalReader<'a> {
         ))
     }
 
-    /// The key that begins at the current position.
+    /// Reads the key at the current position.
     #[inline]
     fn key_found(&mut self) -> Result<TextBytes<'a>> {
         self.key = self.referred();
@@ -246,7 +247,7 @@ impl<'a> MarshalReader<'a> {
         Ok(found)
     }
 
-    /// Other keys than text are written as `json.dumps` does.
+    /// Writes a key that is not text as `json.dumps` does.
     #[cold]
     fn other_key(&mut self, kind: u8) -> Result<()> {
         self.text = match kind {
@@ -357,7 +358,8 @@ impl Reader for MarshalReader<'_> {
         }))
     }
 
-    /// The same reference is the same key; where it goes was looked at when it was read.
+    /// Returns the number of the key's reference: the same number is always the same key, and its target
+    /// was checked when it was first read.
     fn mark(&self) -> Option<Mark> {
         self.key.map(Mark)
     }
@@ -372,7 +374,7 @@ impl Reader for MarshalReader<'_> {
     }
 }
 
-/// Text in which there are halves of pairs of surrogates, which are no characters.
+/// Decodes text with unpaired surrogates, which are not characters.
 fn with_surrogates(mut bytes: &[u8]) -> Option<String> {
     let mut text = String::new();
     loop {
@@ -392,7 +394,7 @@ fn with_surrogates(mut bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// A number in decimal digits, from its own digits, the most significant first.
+/// Writes an integer in decimal, from its own digits with the most significant first.
 fn decimal(digits: impl Iterator<Item = u16>, negative: bool) -> String {
     const BASE: u64 = 1_000_000_000;
     let mut parts: Vec<u64> = vec![0];

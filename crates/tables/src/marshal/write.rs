@@ -41,7 +41,7 @@ pub fn marshal(schema: &Schema, batches: &[RecordBatch]) -> Vec<u8> {
     out
 }
 
-/// Keys that can be referred to.
+/// Writes the keys so that they can be referred to.
 fn new_keys(fields: &Fields) -> Vec<Vec<u8>> {
     let key = |field: &Arc<Field>| {
         let mut key = Vec::new();
@@ -58,7 +58,7 @@ fn reference(number: u32) -> Vec<u8> {
     [&[b'r'][..], &number.to_le_bytes()].concat()
 }
 
-/// The values of a column, in a form that Python has too.
+/// The values of a column, in a type that Python has too.
 enum Cells {
     Nothing,
     Bool(BooleanArray),
@@ -111,7 +111,7 @@ fn cells(array: &ArrayRef) -> Cells {
     found.unwrap_or_else(|| shown(array))
 }
 
-/// Text for everything that has no other form: ISO 8601 for times.
+/// Converts values of all other types to text: ISO 8601 for times.
 fn shown(array: &ArrayRef) -> Cells {
     let utc = match array.data_type() {
         // Names of zones are not known here.

@@ -6,7 +6,7 @@ use super::{
     tested::{Effect, Tested},
 };
 
-/// Whether the means of groups differ.
+/// Tests whether the means of groups differ.
 pub fn one_way_anova(groups: &[&[f64]]) -> Result<Tested, String> {
     let groups: Vec<Summary> = groups.iter().map(|values| Summary::of(values)).collect();
     let n: f64 = groups.iter().map(|group| group.n).sum();

@@ -5,8 +5,8 @@ use super::{
     tested::{Effect, Tested},
 };
 
-/// How many rows of each kind are to be expected if the two properties have nothing to do with
-/// each other. The table has a row for each value of the one and a column for each of the other.
+/// Returns the counts that are expected if two properties are independent. The table has a row for each
+/// value of the one and a column for each of the other.
 pub fn expected(table: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let columns = table.first().map_or(0, Vec::len);
     let rows: Vec<f64> = table.iter().map(|row| row.iter().sum()).collect();
@@ -15,8 +15,8 @@ pub fn expected(table: &[Vec<f64>]) -> Vec<Vec<f64>> {
     rows.iter().map(|row| sums.iter().map(|column| row * column / all).collect()).collect()
 }
 
-/// Whether two properties have something to do with each other. With one degree of freedom the
-/// statistic has the correction of Yates; the effect, Cramér's V, never does.
+/// Tests whether two properties are independent. With one degree of freedom the statistic has the
+/// correction of Yates; the effect, Cramér's V, never does.
 pub fn independence(table: &[Vec<f64>]) -> Tested {
     let columns = table.first().map_or(0, Vec::len);
     let (rows, columns) = (table.len() as f64, columns as f64);
@@ -47,7 +47,7 @@ pub fn independence(table: &[Vec<f64>]) -> Tested {
     }
 }
 
-/// Whether counts are as expected. Both have the same sum.
+/// Tests whether counts are as expected. Both have the same sum.
 pub fn goodness_of_fit(observed: &[f64], expected: &[f64]) -> Tested {
     let cells = observed.iter().zip(expected);
     let statistic: f64 = cells.map(|(&count, &wanted)| share(count - wanted, wanted)).sum();

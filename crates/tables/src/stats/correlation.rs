@@ -1,4 +1,4 @@
-//! How much two numbers go along with each other.
+//! Correlation and covariance of pairs of numbers.
 
 use super::{
     distributions::{correlation_outside, normal_above, student_above},
@@ -6,14 +6,14 @@ use super::{
     tested::Alternative,
 };
 
-/// A correlation, and how likely it is to be that far from zero by chance.
+/// A correlation, and the probability to be that far from zero by chance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Correlation {
     pub value: f64,
     pub p_value: f64,
 }
 
-/// What the correlation and the covariance of pairs are made of. Those of parts add up.
+/// The moments of pairs, from which correlation and covariance are computed. Those of parts add up.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Moments {
     pub n: u64,
@@ -25,7 +25,7 @@ pub struct Moments {
     xy: f64,
 }
 
-/// A column about its mean.
+/// A column as distances from its mean.
 #[derive(Debug)]
 pub struct Centred {
     mean: f64,
@@ -34,7 +34,7 @@ pub struct Centred {
 }
 
 impl Centred {
-    /// About the first value, so that equal values have no spread at all.
+    /// Computes the mean relative to the first value, so that equal values have no spread at all.
     pub fn of(values: &[f64]) -> Self {
         let first = values.first().copied().unwrap_or_default();
         let sum: f64 = values.iter().map(|value| value - first).sum();
@@ -59,7 +59,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 impl Moments {
-    /// The columns have the same length.
+    /// Computes the moments of two columns of the same length.
     pub fn of(x: &Centred, y: &Centred) -> Self {
         Self {
             n: x.distances.len() as u64,
@@ -91,13 +91,13 @@ impl Moments {
         self.n += other.n;
     }
 
-    /// Of the population that the pairs come from; of fewer than two there is none.
+    /// Returns the sample covariance; none of fewer than two pairs.
     pub fn covariance(&self) -> Option<f64> {
         let covariance = self.xy / (self.n as f64 - 1.0);
         (self.n > 1 && covariance.is_finite()).then_some(covariance)
     }
 
-    /// Pearson's. There is none if one of the two never changes.
+    /// Returns Pearson's correlation; none if one of the two columns is constant.
     pub fn correlation(&self) -> Option<Correlation> {
         // The root of the product keeps a perfect correlation perfect, unless it overflows.
         let product = self.xx * self.yy;

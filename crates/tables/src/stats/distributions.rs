@@ -1,4 +1,4 @@
-//! How likely a statistic is to be above a value.
+//! Tail probabilities of distributions.
 
 use super::special::{beta_tails, gamma_above};
 
@@ -12,13 +12,13 @@ pub(super) fn student_above(t: f64, degrees: f64) -> f64 {
     if t < 0.0 { 1.0 - half } else { half }
 }
 
-/// Of a value that is farther from zero than `t`, on either side.
+/// Returns the probability that |T| of Student's distribution exceeds `t`.
 fn student_outside(t: f64, degrees: f64) -> f64 {
     let ratio = t / degrees * t;
     beta_tails(0.5 * degrees, 0.5, 1.0 / (1.0 + ratio), ratio / (1.0 + ratio)).0
 }
 
-/// The value that is exceeded with this probability, which is below one half.
+/// Returns the value that is exceeded with this probability, which is below one half.
 pub(super) fn student_quantile(above: f64, degrees: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while student_above(high, degrees) > above && high < f64::MAX / 4.0 {
@@ -50,7 +50,8 @@ pub(super) fn chi_square_above(statistic: f64, degrees: f64) -> f64 {
     gamma_above(0.5 * degrees, 0.5 * statistic)
 }
 
-/// Of a correlation of `n` pairs of independent normal values that is farther from zero than `r`.
+/// Returns the probability that the correlation of `n` pairs of independent normal values is farther
+/// from zero than `r`.
 pub(super) fn correlation_outside(r: f64, n: usize) -> f64 {
     if n < 3 {
         return 1.0;

@@ -6,10 +6,10 @@ use super::{
     tested::{Alternative, Effect, Tested},
 };
 
-/// Up to this size the probability is counted out.
+/// Up to this size the probability is computed exactly.
 const MAX_FOR_EXACT: usize = 10_000;
 
-/// Whether two samples come from the same distribution. `Greater` is about the distribution
+/// Tests whether two samples come from the same distribution. `Greater` is about the distribution
 /// function of the first sample, which is greater where its values are less.
 pub fn two_samples(first: &[f64], second: &[f64], alternative: Alternative) -> Tested {
     let (m, n) = (first.len(), second.len());
@@ -28,7 +28,7 @@ pub fn two_samples(first: &[f64], second: &[f64], alternative: Alternative) -> T
     tested(d, p_value, Some(method))
 }
 
-/// Whether a sample comes from a normal distribution.
+/// Tests whether a sample comes from a normal distribution.
 pub fn with_normal(values: &[f64], mean: f64, deviation: f64, alternative: Alternative) -> Tested {
     let n = values.len() as f64;
     let (mut over, mut under) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
@@ -62,8 +62,8 @@ fn sorted(values: &[f64]) -> Vec<f64> {
     values
 }
 
-/// By how much the distribution function of the first is over and under that of the second at
-/// most, times the product of their sizes, so that nothing is rounded.
+/// Returns how far the distribution function of the first sample is above and below that of the second
+/// at most, times the product of their sizes, so that nothing is rounded.
 fn greatest_distances(first: &[f64], second: &[f64]) -> (u128, u128) {
     let (first, second) = (sorted(first), sorted(second));
     let (m, n) = (first.len(), second.len());
@@ -80,9 +80,9 @@ fn greatest_distances(first: &[f64], second: &[f64]) -> (u128, u128) {
     (over, under)
 }
 
-/// The probability that the distance is at least this. Each order of the values is a path from
-/// one corner of a grid to the other; the probability of having left the band around the diagonal
-/// is carried along the grid, which has only sums of what is positive.
+/// Computes the exact probability that the distance is at least this. Each order of the values is a path
+/// from one corner of a grid to the other; the probability of having left the band around the diagonal
+/// is carried along the grid, which only adds positive numbers.
 fn exact(m: usize, n: usize, distance: u128, is_two_sided: bool) -> f64 {
     if distance == 0 {
         return 1.0;
@@ -108,7 +108,8 @@ fn exact(m: usize, n: usize, distance: u128, is_two_sided: bool) -> f64 {
     left[n as usize]
 }
 
-/// For large samples: as if one of the size of both together were compared with its distribution.
+/// Approximates the probability for large samples, as if one sample of an effective size were compared
+/// with its distribution.
 fn asymptotic(m: f64, n: f64, d: f64, alternative: Alternative) -> f64 {
     let size = m * n / (m + n);
     if alternative == Alternative::TwoSided {

@@ -6,13 +6,13 @@ use super::{
     tested::{Alternative, Effect, Tested},
 };
 
-/// With this many values in the smaller sample, and no ties, the distribution is counted out.
+/// Up to this many values in the smaller sample, and without ties, the probability is computed exactly.
 const MAX_FOR_EXACT: usize = 8;
-/// Against tables that fill the memory, where the larger sample is huge.
+/// The largest table for an exact probability. Stops a huge larger sample from filling memory.
 const MAX_OUTCOMES: usize = 4_000_000;
 
-/// Whether values of one sample tend to be greater than those of the other. The statistic is U of
-/// the first sample: in how many pairs its value is the greater one.
+/// Tests whether values of one sample tend to be greater than those of the other. The statistic is U of
+/// the first sample: the number of pairs in which its value is the greater one.
 pub fn mann_whitney(first: &[f64], second: &[f64], alternative: Alternative) -> Tested {
     let (m, n) = (first.len(), second.len());
     let Ranks { ranks, ties } = Ranks::of(&[first, second].concat());
@@ -41,7 +41,8 @@ pub fn mann_whitney(first: &[f64], second: &[f64], alternative: Alternative) -> 
     }
 }
 
-/// The probability of this U or a greater one; continuous, and corrected for ties.
+/// Approximates the probability of this U or a greater one by the normal distribution, corrected for
+/// continuity and for ties.
 fn normal_from(u: f64, m: usize, n: usize, ties: &[u64]) -> f64 {
     let (m, n) = (m as f64, n as f64);
     let all = m + n;
@@ -54,7 +55,7 @@ fn normal_from(u: f64, m: usize, n: usize, ties: &[u64]) -> f64 {
     normal_above(distance / variance.sqrt())
 }
 
-/// The same, by counting.
+/// Computes the same probability exactly, by counting.
 fn exact_from(u: usize, m: usize, n: usize) -> f64 {
     let opposite = m * n - u;
     if u >= opposite {
@@ -67,7 +68,7 @@ fn exact_from(u: usize, m: usize, n: usize) -> f64 {
     }
 }
 
-/// The share of arrangements whose U is at most this. Their numbers are the coefficients of the
+/// Returns the share of arrangements whose U is at most this. Their numbers are the coefficients of the
 /// Gaussian binomial: the product of (1 - q^(n+i)) / (1 - q^i) for i up to m.
 fn share_up_to(u: usize, m: usize, n: usize) -> f64 {
     let (m, n) = (m.min(n), m.max(n));

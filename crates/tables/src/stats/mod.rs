@@ -1,6 +1,6 @@
 //! Statistics that the query engine lacks: pure functions over numbers, with the results of SciPy.
 //!
-//! Samples hold finite numbers only; what a caller has besides (nulls, NaN) it leaves out first.
+//! Samples hold finite numbers only; callers remove nulls and NaN first.
 
 mod anova;
 mod chi_square;

@@ -1,7 +1,7 @@
 //! Ranks, with ties.
 
-/// The rank of each value from 1 on, where equal values share the mean of their ranks, and how
-/// many values each tie has.
+/// The rank of each value from 1 on, where equal values share the mean of their ranks, and the size of
+/// each tie.
 #[derive(Debug)]
 pub(super) struct Ranks {
     pub ranks: Vec<f64>,

@@ -1,4 +1,4 @@
-//! Figures of a window that moves along a series.
+//! Computes figures of a window that moves along a series.
 
 use std::collections::VecDeque;
 
@@ -16,9 +16,9 @@ pub enum Rolling {
     Count,
 }
 
-/// The figure of each window, which is the values from a start up to and with the value itself;
-/// the starts never go back. NaN is a missing value, and the figure where there are fewer than
-/// `min` others.
+/// Computes the figure of each window, which has the values from a start up to and including the value
+/// itself; the starts never go back. NaN is a missing value, and also the figure of a window with fewer
+/// than `min` values.
 pub fn rolling(values: &[f64], starts: &[usize], function: Rolling, min: usize) -> Vec<f64> {
     match function {
         Rolling::Min => extremes(values, starts, min, |new, old| new <= old),
@@ -36,7 +36,7 @@ pub fn rolling(values: &[f64], starts: &[usize], function: Rolling, min: usize) 
     }
 }
 
-/// Figures of a window as values come and go.
+/// The moments of a window, updated as values enter and leave.
 #[derive(Default)]
 struct Window {
     n: f64,
@@ -78,12 +78,13 @@ impl Window {
     }
 }
 
-/// What is left of the spread if most of it has gone with a value, and its digits too.
+/// The part of the spread below which a window is summed again, because removing a value has cancelled
+/// most digits.
 const MOST_IS_GONE: f64 = 1e-6;
 
-/// Taking values out of sums leaves errors behind. So a window is summed anew once half of it has
-/// left, which costs no more than a few further passes, and where what leaves is much larger than
-/// what stays.
+/// Computes mean and spread of each window. Removing values from sums leaves errors behind, so a window
+/// is summed again once half of it has left, which costs no more than a few further passes, and where
+/// what leaves is much larger than what stays.
 fn moments(
     values: &[f64],
     starts: &[usize],
@@ -113,7 +114,7 @@ fn moments(
     figures
 }
 
-/// `beats` says whether a value makes an earlier one irrelevant.
+/// Computes the extreme of each window. `beats` tells whether a value makes an earlier one irrelevant.
 fn extremes(
     values: &[f64],
     starts: &[usize],

@@ -1,6 +1,6 @@
 //! Series of numbers in the order of time, where NaN is a missing value.
 
-/// Each missing value becomes the last known one.
+/// Replaces each missing value by the last known one.
 pub fn fill_previous(values: &mut [f64]) {
     let mut last = f64::NAN;
     for value in values {
@@ -12,7 +12,7 @@ pub fn fill_previous(values: &mut [f64]) {
     }
 }
 
-/// Missing values between two known ones become points on the line between them.
+/// Fills missing values between two known ones by linear interpolation.
 pub fn fill_linear(values: &mut [f64]) {
     let mut last: Option<usize> = None;
     for at in 0..values.len() {
@@ -40,8 +40,8 @@ pub enum Change {
     Log,
 }
 
-/// How each value compares to the one that many places before it, or after it if that is less
-/// than none. There is no share of nothing.
+/// Computes how each value compares to the one `periods` places before it, or after it if that is
+/// negative. There is no share of zero.
 pub fn change(values: &[f64], periods: i64, kind: Change) -> Vec<f64> {
     let distance = isize::try_from(periods.saturating_neg()).unwrap_or(isize::MAX);
     let change = |at: usize| {
@@ -68,10 +68,10 @@ pub enum Cumulative {
     Max,
 }
 
-/// The figure of all values up to each; missing ones stay missing and do not count.
+/// Computes the running figure of all values up to each; missing ones stay missing and do not count.
 pub fn cumulative(values: &[f64], kind: Cumulative) -> Vec<f64> {
     let mut sum = 0.0;
-    // What additions have lost, as Kahan keeps it.
+    // The rounding errors of the additions (Kahan summation).
     let mut lost = 0.0;
     let mut product = 1.0;
     let mut extreme = f64::NAN;
@@ -99,8 +99,7 @@ pub fn cumulative(values: &[f64], kind: Cumulative) -> Vec<f64> {
     values.iter().map(next).collect()
 }
 
-/// How much a value grows by for each unit of time, on the line that fits best. A line needs two
-/// points.
+/// Computes the slope of the regression line of values over times. It needs two points.
 pub fn slope(times: &[f64], values: &[f64]) -> Option<f64> {
     let known = times.iter().zip(values).filter(|(_, value)| !value.is_nan());
     let (times, values): (Vec<f64>, Vec<f64>) = known.unzip();

@@ -7,10 +7,11 @@ use std::f64::consts::PI;
 
 use super::special::{binomial_mass, stirling_error};
 
-/// From this size on the one-sided distribution is approximated.
+/// From this sample size on the one-sided distribution is approximated.
 const MAX_FOR_SUM: f64 = 1_000_000.0;
 
-/// The probability that `n` values are at some point farther than `d` above their distribution.
+/// Returns the probability that the empirical distribution of `n` values is somewhere more than `d`
+/// above the true one.
 pub(super) fn one_sided_above(n: f64, d: f64) -> f64 {
     if d <= 0.0 || d >= 1.0 {
         return if d <= 0.0 { 1.0 } else { 0.0 };
@@ -34,7 +35,8 @@ pub(super) fn one_sided_above(n: f64, d: f64) -> f64 {
     }
 }
 
-/// The probability that `n` values are at some point farther than `d` from their distribution.
+/// Returns the probability that the empirical distribution of `n` values is somewhere more than `d` away
+/// from the true one.
 pub(super) fn two_sided_above(n: f64, d: f64) -> f64 {
     let distance = n * d;
     let scaled = distance * d;
@@ -60,16 +62,16 @@ pub(super) fn two_sided_above(n: f64, d: f64) -> f64 {
     above.clamp(0.0, 1.0)
 }
 
-/// n! / n^n × share^n, by which the distribution begins.
+/// Computes n! / n^n × share^n, the distribution function of the smallest distances.
 fn smallest(n: f64, share: f64) -> f64 {
     (0.5 * (2.0 * PI * n).ln() - n + stirling_error(n) + n * share.ln()).exp()
 }
 
-/// A number with a decimal exponent of its own, beyond the range of `f64`.
+/// The scale by which numbers beyond the range of `f64` are kept, and its decimal exponent.
 const FAR: f64 = 1e140;
 const FAR_EXPONENT: i32 = 140;
 
-/// The probability of at most `d`, exactly: Durbin's matrix, by Marsaglia, Tsang and Wang
+/// Computes the probability of at most `d` exactly: Durbin's matrix, by Marsaglia, Tsang and Wang
 /// ("Evaluating Kolmogorov's Distribution", 2003).
 fn durbin(n: f64, d: f64) -> f64 {
     let k = (n * d).ceil();
@@ -114,7 +116,7 @@ fn durbin_matrix(k: usize, rest: f64) -> Square {
     Square { size, cells }
 }
 
-/// A cell of the diagonal of a power of a matrix, and its decimal exponent.
+/// Computes a cell on the diagonal of a power of a matrix, and its decimal exponent.
 fn power(matrix: &Square, mut power: u64, cell: usize) -> (f64, i32) {
     let size = matrix.size;
     let middle = cell * size + cell;
@@ -155,7 +157,7 @@ fn multiply(
     (product, exponent)
 }
 
-/// The probability of at most `d`, by the series of Pelz and Good ("Approximating the Lower
+/// Computes the probability of at most `d` by the series of Pelz and Good ("Approximating the Lower
 /// Tail-Areas of the Kolmogorov-Smirnov One-Sample Statistic", 1976).
 fn pelz_good(n: f64, d: f64) -> f64 {
     let z = n.sqrt() * d;

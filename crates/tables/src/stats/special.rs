@@ -8,13 +8,14 @@ use std::f64::consts::PI;
 
 use statrs::function::gamma::ln_gamma;
 
-/// Continued fractions and series take about the square root of their parameters in steps.
+/// The most steps of continued fractions and series, which take about the square root of their
+/// parameters.
 const MAX_STEPS: usize = 1_000_000;
 const PRECISION: f64 = f64::EPSILON / 2.0;
 /// Stands for zero in denominators of continued fractions.
 const TINY: f64 = 1e-300;
 
-/// ln Γ(x + 1) less Stirling's formula, √(2πx) (x/e)^x.
+/// Computes ln Γ(x + 1) less Stirling's formula, √(2πx) (x/e)^x.
 pub(super) fn stirling_error(x: f64) -> f64 {
     if x < 16.0 {
         return ln_gamma(x + 1.0) - (x + 0.5) * x.ln() + x - 0.5 * (2.0 * PI).ln();
@@ -24,7 +25,7 @@ pub(super) fn stirling_error(x: f64) -> f64 {
     terms.iter().fold(-691.0 / 360_360.0, |sum, term| sum / square + term) / x
 }
 
-/// x ln(x / mean) + mean - x, without cancellation where both are near each other.
+/// Computes x ln(x / mean) + mean - x, without cancellation where both are near each other.
 fn deviance(x: f64, mean: f64) -> f64 {
     let difference = x - mean;
     if difference.abs() >= 0.1 * (x + mean) {
@@ -44,7 +45,8 @@ fn deviance(x: f64, mean: f64) -> f64 {
     sum
 }
 
-/// Γ(a+b+1) / (Γ(a+1) Γ(b+1)) x^a y^b for x + y = 1: the probability of `a` hits and `b` misses.
+/// Computes Γ(a+b+1) / (Γ(a+1) Γ(b+1)) x^a y^b for x + y = 1: the probability of `a` hits and `b`
+/// misses.
 pub(super) fn binomial_mass(a: f64, b: f64, x: f64, y: f64) -> f64 {
     let n = a + b;
     if a == 0.0 {
@@ -61,8 +63,8 @@ pub(super) fn binomial_mass(a: f64, b: f64, x: f64, y: f64) -> f64 {
     exponent.exp() * (n / (2.0 * PI * a * b)).sqrt()
 }
 
-/// The regularised incomplete beta function I_x(a, b) for y = 1 - x, and the rest to one.
-/// Both x and y are asked for, as the smaller one has digits that the other lacks.
+/// Computes the regularised incomplete beta function I_x(a, b) for y = 1 - x, and one minus it. Both x
+/// and y are parameters, because the smaller one has digits that the other lacks.
 pub(super) fn beta_tails(a: f64, b: f64, x: f64, y: f64) -> (f64, f64) {
     if x <= 0.0 || y <= 0.0 {
         return if x <= 0.0 { (0.0, 1.0) } else { (1.0, 0.0) };
@@ -76,7 +78,7 @@ pub(super) fn beta_tails(a: f64, b: f64, x: f64, y: f64) -> (f64, f64) {
     }
 }
 
-/// The continued fraction of I_x(a, b), which is quick for x below the mean.
+/// Computes the continued fraction of I_x(a, b), which is quick for x below the mean.
 fn beta_fraction(a: f64, b: f64, x: f64, y: f64) -> f64 {
     let factor = binomial_mass(a, b, x, y) * b / (a + b);
     if factor == 0.0 {
@@ -93,7 +95,7 @@ fn beta_fraction(a: f64, b: f64, x: f64, y: f64) -> f64 {
     factor / lentz(1.0, |step| (term(step), 1.0))
 }
 
-/// The share of a gamma distribution of shape `a` that is above `x`.
+/// Returns the share of a gamma distribution of shape `a` that is above `x`.
 pub(super) fn gamma_above(a: f64, x: f64) -> f64 {
     if x <= 0.0 {
         return 1.0;
@@ -109,7 +111,7 @@ pub(super) fn gamma_above(a: f64, x: f64) -> f64 {
     factor * a / fraction
 }
 
-/// 1 + x/(a+1) + x²/((a+1)(a+2)) + …
+/// Computes 1 + x/(a+1) + x²/((a+1)(a+2)) + …
 fn gamma_series(a: f64, x: f64) -> f64 {
     let mut sum = 1.0;
     let mut term = 1.0;
@@ -123,8 +125,8 @@ fn gamma_series(a: f64, x: f64) -> f64 {
     sum
 }
 
-/// The continued fraction b₀ + a₁/(b₁ + a₂/(b₂ + …)) by the modified method of Lentz, where
-/// `part` gives the pairs (a, b) from the first on.
+/// Computes the continued fraction b₀ + a₁/(b₁ + a₂/(b₂ + …)) by the modified method of Lentz, where
+/// `part` returns the pairs (a, b) from the first on.
 fn lentz(start: f64, part: impl Fn(usize) -> (f64, f64)) -> f64 {
     let not_zero = |value: f64| if value.abs() < TINY { TINY } else { value };
     let mut value = not_zero(start);

@@ -12,7 +12,8 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// In two passes, about the first value: equal values have no spread at all.
+    /// Computes the summary in two passes, relative to the first value: equal values have no spread at
+    /// all.
     pub fn of(values: &[f64]) -> Self {
         let n = values.len() as f64;
         let first = values.first().copied().unwrap_or(f64::NAN);
@@ -30,17 +31,17 @@ impl Summary {
         self.first + self.rest
     }
 
-    /// By how much the mean is above a value.
+    /// Returns how far the mean is above a value.
     pub(super) fn above(&self, value: f64) -> f64 {
         (self.first - value) + self.rest
     }
 
-    /// By how much the mean is above another one.
+    /// Returns how far the mean is above another mean.
     pub(super) fn difference(&self, other: &Self) -> f64 {
         (self.first - other.first) + (self.rest - other.rest)
     }
 
-    /// Of the population that the sample comes from.
+    /// Returns the unbiased sample variance.
     pub fn variance(&self) -> f64 {
         self.squares / (self.n - 1.0)
     }
@@ -50,7 +51,7 @@ impl Summary {
     }
 }
 
-/// The middle value; the values are put into another order.
+/// Returns the median, and reorders the values.
 pub fn median(values: &mut [f64]) -> Option<f64> {
     let middle = values.len() / 2;
     if values.is_empty() {

@@ -6,12 +6,12 @@ use super::{
     tested::{Alternative, Effect, Interval, Tested},
 };
 
-/// A difference, how uncertain it is, and by how much its uncertainty is itself uncertain.
+/// A difference with its standard error and degrees of freedom.
 struct Difference {
     estimate: f64,
     standard_error: f64,
     degrees: f64,
-    /// What the effect is measured in.
+    /// The unit of the effect.
     deviation: f64,
 }
 
@@ -51,7 +51,7 @@ fn unfit(standard_error: f64) -> String {
     }
 }
 
-/// Whether the mean differs from a value.
+/// Tests whether the mean differs from a value.
 pub fn one_sample_t(
     values: &[f64],
     mean: f64,
@@ -68,7 +68,7 @@ pub fn one_sample_t(
     difference.test(alternative, alpha)
 }
 
-/// Whether the mean of the differences of pairs differs from zero.
+/// Tests whether the mean of the differences of pairs differs from zero.
 pub fn paired_t(
     first: &[f64],
     second: &[f64],
@@ -79,7 +79,7 @@ pub fn paired_t(
     one_sample_t(&differences, 0.0, alternative, alpha)
 }
 
-/// Whether two means differ, if both samples have the same variance.
+/// Tests whether two means differ, if both samples have the same variance.
 pub fn two_sample_t(
     first: &[f64],
     second: &[f64],
@@ -98,7 +98,7 @@ pub fn two_sample_t(
     difference.test(alternative, alpha)
 }
 
-/// Whether two means differ, whatever the variances. The effect is measured in the root of the
+/// Tests whether two means differ, whatever the variances. The effect is measured in the root of the
 /// mean variance, which does not depend on the sizes of the samples.
 pub fn welch(
     first: &[f64],

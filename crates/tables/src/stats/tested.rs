@@ -1,6 +1,6 @@
-//! What a test of a hypothesis finds.
+//! The result of a test of a hypothesis.
 
-/// Which deviation from the null hypothesis counts.
+/// The deviation from the null hypothesis that counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Alternative {
     #[default]
@@ -12,8 +12,8 @@ pub enum Alternative {
 }
 
 impl Alternative {
-    /// The p-value of a statistic whose distribution is symmetric about zero, by the probability
-    /// of being above a value.
+    /// Returns the p-value of a statistic whose distribution is symmetric about zero, from the
+    /// probability of being above a value.
     pub(super) fn symmetric(self, statistic: f64, above: impl Fn(f64) -> f64) -> f64 {
         match self {
             Self::TwoSided => (2.0 * above(statistic.abs())).min(1.0),
@@ -27,10 +27,10 @@ impl Alternative {
 pub struct Tested {
     pub statistic: f64,
     pub p_value: f64,
-    /// None, one, or those of numerator and denominator.
+    /// The degrees of freedom: none, one, or those of numerator and denominator.
     pub degrees_of_freedom: Vec<f64>,
     pub effect: Effect,
-    /// Of the difference of the means, where the test is about means.
+    /// The confidence interval of the difference of the means, where the test is about means.
     pub interval: Option<Interval>,
     /// How the p-value was found, where there are several ways.
     pub method: Option<&'static str>,
@@ -41,7 +41,7 @@ pub struct Tested {
 pub struct Effect {
     pub name: &'static str,
     pub value: f64,
-    /// From where on it is called small, medium and large, if there is a convention.
+    /// The values from which on it is called small, medium and large, if there is a convention.
     pub steps: Option<[f64; 3]>,
 }
 
@@ -50,7 +50,7 @@ impl Effect {
         Self { name: "cohen_d", value, steps: Some([0.2, 0.5, 0.8]) }
     }
 
-    /// For proportions of association, by Cohen's steps for a correlation.
+    /// Makes an effect of association, with Cohen's steps for a correlation.
     pub(super) fn association(name: &'static str, value: f64) -> Self {
         Self { name, value, steps: Some([0.1, 0.3, 0.5]) }
     }
@@ -67,8 +67,7 @@ impl Effect {
     }
 }
 
-/// Where the true value is with some confidence; without a bound on one side if the alternative
-/// is one-sided.
+/// A confidence interval; without a bound on one side if the alternative is one-sided.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
     pub estimate: f64,

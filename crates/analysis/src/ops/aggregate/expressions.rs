@@ -1,4 +1,4 @@
-//! The expressions behind figures.
+//! Builds the expressions of figures.
 
 use std::collections::HashMap;
 
@@ -41,7 +41,7 @@ pub(super) struct Aggregates<'f> {
     row: Option<&'f str>,
     expressions: Vec<Expr>,
     numbers: HashMap<String, Expr>,
-    /// What the smallest and the largest value of a column are found by.
+    /// How the smallest and the largest value of a column are found.
     ordered: HashMap<String, ValueOrder>,
     /// The fractions at which quantiles of a column are wanted, and its place in `expressions`.
     quantiles: Vec<(String, Expr, Vec<f64>, usize)>,
@@ -64,7 +64,7 @@ impl<'f> Aggregates<'f> {
         }
     }
 
-    /// A figure as an expression over the aggregates.
+    /// Returns a figure as an expression over the aggregates.
     pub(super) async fn value(&mut self, figure: &Figure) -> Result<Expr> {
         let Some(field) = &figure.field else {
             return Ok(self.add(count(lit(1))));
@@ -135,7 +135,7 @@ impl<'f> Aggregates<'f> {
         ident(name)
     }
 
-    /// A name that no column has: one of them may be what is grouped by.
+    /// Returns a name that no column has, not even one that is grouped by.
     fn hidden(&self, index: usize) -> String {
         columns::unused(self.frame, &index.to_string())
     }
@@ -160,7 +160,8 @@ impl<'f> Aggregates<'f> {
         Ok(order)
     }
 
-    /// Where not all of a text is numbers, a sum is of those that are, but not what is smallest.
+    /// Notes columns of text with some numbers, whose sum is that of the numbers, while the smallest
+    /// value is that of all texts.
     fn note_text(&self, name: &str) {
         let is_text = is_text(&columns::data_type(self.frame, name));
         let is_plain = matches!(self.ordered.get(name), Some(ValueOrder::Plain(_)));
@@ -173,7 +174,7 @@ impl<'f> Aggregates<'f> {
         Ok(cast(self.number(field).await?, DataType::Float64))
     }
 
-    /// The smallest or the largest value. Of texts that are times it is the text of the first or
+    /// Returns the smallest or the largest value. Of texts that are times it is the text of the first or
     /// the last time.
     fn extreme(&mut self, plain: Expr, order: ValueOrder, of: fn(Expr) -> Expr) -> Result<Expr> {
         let value = match order {
@@ -186,8 +187,8 @@ impl<'f> Aggregates<'f> {
         })
     }
 
-    /// Whole numbers are added up in more bits than they have: a sum that does not fit is an
-    /// error, not another number. Those that have no sign may be too large already; their sums
+    /// Returns a sum. Integers are added up in more bits than they have: a sum that does not fit is an
+    /// error, not another number. Unsigned 64-bit integers may be too large already, so that their sums
     /// are decimals.
     fn sum(&mut self, number: Expr, field: &ParamName) -> Result<Expr> {
         let data_type = number.get_type(self.frame.schema())?;
@@ -203,7 +204,7 @@ impl<'f> Aggregates<'f> {
         self.row.iter().map(|row| ident(*row).sort(true, false)).collect()
     }
 
-    /// All quantiles of a column come from one copy of its values.
+    /// Returns a quantile. All quantiles of a column come from one copy of its values.
     async fn quantile(&mut self, field: &ParamName, fraction: f64) -> Result<Expr> {
         let number = self.float(field).await?;
         let known = self.quantiles.iter().position(|(name, ..)| *name == field.name);

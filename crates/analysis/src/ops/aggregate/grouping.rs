@@ -1,4 +1,4 @@
-//! Groups of rows, their figures, and which of them are wanted in which order.
+//! Groups rows, computes their figures, and selects and sorts the groups.
 
 use datafusion::{
     logical_expr::Expr,
@@ -58,8 +58,8 @@ pub(crate) async fn run(
     finish(work, rows, (&frame, &keys), &given).await.map(OpOutput::from)
 }
 
-/// The figures that are asked for: of the columns that they name, of those that are named beside
-/// them, or, as in pandas, of all numbers.
+/// Reads the figures: of the columns that they name, of those in `fields`, or, as in pandas, of all
+/// numbers.
 fn asked_figures(
     work: &AnalysisContext,
     frame: &DataFrame,
@@ -91,7 +91,7 @@ fn asked_figures(
     }
 }
 
-/// The columns of numbers that are not grouped by.
+/// Returns the columns of numbers that are not grouped by.
 fn numbers_of(frame: &DataFrame, keys: &[ParamName]) -> Vec<ParamName> {
     let is_key = |name: &str| keys.iter().any(|key| key.name == name);
     let fields = frame.schema().fields().iter();
@@ -101,13 +101,13 @@ fn numbers_of(frame: &DataFrame, keys: &[ParamName]) -> Vec<ParamName> {
         .collect()
 }
 
-/// A frame with the number of the row in a column.
+/// Returns a frame with the number of the row in a column, and the name of that column.
 pub(crate) fn with_rows(rows: OrderedRows) -> Result<(DataFrame, Option<String>)> {
     let (rows, row) = rows.numbered()?;
     Ok((rows.into_frame(), Some(row)))
 }
 
-/// The figures of each group, in columns after those of the keys. Where order matters to them,
+/// Computes the figures of each group, in columns after those of the keys. If the order matters to them,
 /// `row` is the column with the number of the row.
 pub(crate) async fn grouped(
     work: &AnalysisContext,
@@ -130,7 +130,7 @@ pub(crate) async fn grouped(
     Ok(frame.aggregate(groups, aggregates)?.select(values)?)
 }
 
-/// The groups that are wanted, in the order that is. `of` is what they are groups of, and by what.
+/// Selects and sorts the groups. `of` is the ungrouped frame and its keys.
 async fn finish(
     work: &AnalysisContext,
     mut rows: OrderedRows,
@@ -154,10 +154,10 @@ async fn finish(
     rows.finish()
 }
 
-/// How many columns have figures before a note says that nobody asked for them.
+/// From how many columns on a note says that nobody asked for their figures.
 const FEW_COLUMNS: usize = 5;
 
-/// What there is if nothing is asked for: how many rows, and the figures of these columns or of all
+/// Returns the figures if none are asked for: the number of rows, and figures of these columns or of all
 /// numbers.
 fn default_figures(
     work: &AnalysisContext,

@@ -1,4 +1,4 @@
-//! Functions between numbers with a point and their keys.
+//! Functions that convert floats into their integer keys and back.
 
 use std::sync::Arc;
 
@@ -15,12 +15,12 @@ use datafusion::{
 
 use crate::float_keys::{key, number};
 
-/// The whole number in the place of a number with a point, which is not NaN.
+/// Returns an expression for the integer key of a float, which must not be NaN.
 pub(super) fn key_of(number: Expr) -> Expr {
     call(KeyEncoding::ToKey, number)
 }
 
-/// The number with a point that a key stands for.
+/// Returns an expression for the float that a key stands for.
 pub(super) fn number_of(key: Expr) -> Expr {
     call(KeyEncoding::FromKey, key)
 }

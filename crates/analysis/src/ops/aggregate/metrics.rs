@@ -1,4 +1,4 @@
-//! Which figures are asked for.
+//! Reads which figures are asked for.
 
 use narrows_model::nearest;
 use serde_json::Value;
@@ -47,7 +47,7 @@ pub(crate) struct Top {
 }
 
 impl FigureFunction {
-    /// Whether the order of rows matters.
+    /// Tells whether the order of rows matters.
     pub(crate) fn is_ordered(&self) -> bool {
         matches!(self, Self::First | Self::Last | Self::Collect | Self::Top(_))
     }
@@ -77,7 +77,7 @@ const FUNCTIONS: &[(&str, FigureFunction)] = &[
     ("size", FigureFunction::Count),
 ];
 
-/// Those with parameters of their own.
+/// The functions with parameters of their own.
 const WITH_PARAMETERS: &[&str] = &["percentile", "quantile", "top", "bottom"];
 
 /// How many names of plain functions a message lists.
@@ -114,7 +114,7 @@ pub(crate) fn read(path: &str, value: &Value) -> Result<Vec<Figure>> {
     }
 }
 
-/// `"total": ["amount", "sum"]`, as pandas names a figure: the first is no function.
+/// Reads `"total": ["amount", "sum"]`, as pandas names a figure. None if the first word is a function.
 fn named_pair(name: &ParamName, value: &Value) -> Option<Figure> {
     let [field @ Value::String(text), function @ Value::String(_)] = value.as_array()?.as_slice()
     else {
@@ -155,7 +155,7 @@ pub(crate) fn read_for(path: &str, function: &Value, column: &ParamName) -> Resu
     read_one(path, function, Some(column))
 }
 
-/// Whether an object is one figure, not columns with functions.
+/// Tells whether an object is one figure, and not columns with functions.
 fn is_figure(value: &Value) -> bool {
     let is_function = |(key, value): (&String, &Value)| {
         FIGURE.canonical(key) == Some("function") && value.is_string()
@@ -199,7 +199,7 @@ fn read_one(path: &str, value: &Value, column: Option<&ParamName>) -> Result<Fig
     Ok(Figure { path: path.to_owned(), field, function, name })
 }
 
-/// `amount_sum`, as the function was written.
+/// Returns the name of a figure's column, such as `amount_sum`, with the function as it was written.
 fn default_name(field: Option<&ParamName>, written: &str, function: &FigureFunction) -> String {
     let written = match function {
         FigureFunction::Quantile(fraction) if written.trim().to_lowercase() != "median" => {
@@ -213,7 +213,7 @@ fn default_name(field: Option<&ParamName>, written: &str, function: &FigureFunct
     }
 }
 
-/// `p95` for 0.95.
+/// Names a percentile: `p95` for 0.95.
 pub(crate) fn percentile_name(fraction: f64) -> String {
     // 0.07 * 100 is not exactly 7.
     let percent = (fraction * 100.0 * 1e9).round() / 1e9;

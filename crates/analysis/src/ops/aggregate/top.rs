@@ -1,4 +1,4 @@
-//! The first rows of each group by a value.
+//! Selects the first rows of each group by a value.
 
 use datafusion::{
     functions_window::row_number::row_number,
@@ -16,7 +16,7 @@ use crate::{
     work::AnalysisContext,
 };
 
-/// All columns of the rows with the largest or smallest values, group by group.
+/// Returns all columns of the rows with the largest or smallest values, group by group.
 pub(super) async fn rows(
     work: &AnalysisContext,
     frame: DataFrame,

@@ -1,4 +1,4 @@
-//! Sums as whole numbers, if there is room for them.
+//! Converts sums into integers, if they fit.
 
 use datafusion::{
     arrow::{
@@ -13,7 +13,8 @@ use datafusion::{
 
 use crate::{error::AnalysisError, ops::params::ParamName};
 
-/// A sum as a whole number. One that has no room says which field it is of and what can be done.
+/// Converts a sum into an integer. The error of one that is too large names its field and what can be
+/// done.
 pub(super) fn whole(sum: Expr, field: &ParamName) -> Expr {
     let signature = Signature::any(1, Volatility::Immutable);
     let ParamName { path, name } = field.clone();
@@ -28,7 +29,7 @@ struct Totals {
 }
 
 impl Totals {
-    /// Whether a sum is too large is only known once the rows are read.
+    /// Makes the error for a sum that is too large, which is known only once the rows are read.
     fn too_large(&self) -> DataFusionError {
         let name = &self.name;
         let reason = format!(

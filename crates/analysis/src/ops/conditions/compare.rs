@@ -1,4 +1,4 @@
-//! Comparisons of columns with values.
+//! Compares columns with values.
 
 use std::collections::HashSet;
 
@@ -32,29 +32,29 @@ use crate::{
     work::AnalysisContext,
 };
 
-/// The columns that conditions are about.
+/// The columns of conditions, and what is known about their values.
 pub(super) struct ComparedColumns<'f> {
     frame: &'f DataFrame,
-    /// What was asked of them and is so.
+    /// The questions about them whose answer is yes.
     known: HashSet<ColumnQuestion>,
 }
 
-/// What is asked of the column of this name.
+/// A question about the column of this name.
 type ColumnQuestion = (String, Question);
 
-/// What has to be known of a column of text before it is compared.
+/// A question about a column of text that has to be answered before it is compared.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Question {
     /// Whether all values are lists, kept as JSON text.
     List,
     Number,
-    /// Whether all values are times, and not all of them written in the form of those that they
-    /// are compared with, if these have one in common.
+    /// Whether all values are times, but not all in the form of those that they are compared with, if
+    /// these share one.
     Time(Option<TimeForm>),
 }
 
 impl<'f> ComparedColumns<'f> {
-    /// Looks at the values where the meaning of a comparison depends on them.
+    /// Examines the values of columns where the meaning of a comparison depends on them.
     pub(super) async fn look_at(
         work: &AnalysisContext,
         frame: &'f DataFrame,
@@ -83,7 +83,7 @@ impl<'f> ComparedColumns<'f> {
         Ok(columns)
     }
 
-    /// Finds lists and numbers, in one pass.
+    /// Answers the questions about lists and numbers, in one pass.
     async fn count(&mut self, work: &AnalysisContext, asked: Vec<ColumnQuestion>) -> Result<()> {
         if asked.is_empty() {
             return Ok(());
@@ -152,7 +152,7 @@ impl Comparison {
         }
     }
 
-    /// What is asked if all values are times.
+    /// Returns the question about times, if all values of the comparison are times.
     fn question_of_times(&self) -> Option<Question> {
         let values = self.values().into_iter();
         let texts = values.map(|value| value.as_str().filter(|text| meant(text).is_some()));
@@ -162,7 +162,7 @@ impl Comparison {
         Some(Question::Time(form))
     }
 
-    /// The values that are compared with; null is compared in another way.
+    /// Returns the values to compare with, without null, which is compared in another way.
     fn values(&self) -> Vec<&Value> {
         let values = match &self.value {
             Value::Array(values) => values.iter().collect(),
@@ -172,12 +172,12 @@ impl Comparison {
     }
 }
 
-/// A comparison and the column that it is about.
+/// A comparison together with what is known of its column.
 struct ComparisonSubject<'c> {
     comparison: &'c Comparison,
     data_type: DataType,
     is_list: bool,
-    /// Whether its texts are compared as the times that they are.
+    /// Whether its texts are compared as times.
     is_time: bool,
 }
 
@@ -211,7 +211,7 @@ impl ComparisonSubject<'_> {
         self.data_type.is_floating()
     }
 
-    /// NaN is larger than every number for the query engine.
+    /// Excludes NaN, which the query engine takes to be larger than every number.
     fn not_nan(&self, condition: Expr) -> Expr {
         if self.is_float() { condition.and(isnan(self.column()).is_not_true()) } else { condition }
     }
@@ -230,7 +230,7 @@ impl ComparisonSubject<'_> {
         })
     }
 
-    /// Compares the column as what it is compared as.
+    /// Compares the column in the form of its comparison type.
     fn compared(&self, nature: ComparisonType, compare: impl Fn(Expr) -> Expr) -> Result<Expr> {
         Ok(match nature {
             ComparisonType::NumberInText => numbers::compared(self.column(), compare)?,
@@ -332,7 +332,7 @@ impl ComparisonSubject<'_> {
         Ok(low.and(high))
     }
 
-    /// Any column as text.
+    /// Returns the column as text.
     fn text(&self) -> Expr {
         let column = match self.data_type.is_string() {
             true => self.column(),
@@ -347,7 +347,7 @@ impl ComparisonSubject<'_> {
         Ok(if *ignore_case { part.to_lowercase() } else { part })
     }
 
-    /// A list has a value; a text has another text in it.
+    /// Tests whether a list has a value, or a text contains another one.
     fn contains(&self) -> Result<Expr> {
         let Comparison { path, value, ignore_case, .. } = self.comparison;
         match plain_type(&self.data_type) {
@@ -388,7 +388,7 @@ impl ComparisonSubject<'_> {
         Ok(binary_expr(text, operator, lit(pattern)))
     }
 
-    /// `"value": false` is the opposite.
+    /// Tests for missing values; `"value": false` is the opposite.
     fn nothing(&self) -> Result<Expr> {
         let Comparison { path, value, operator, .. } = self.comparison;
         let asked = match value {

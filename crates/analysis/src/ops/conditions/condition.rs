@@ -1,4 +1,4 @@
-//! Conditions as they are written, and the expression that they become.
+//! Parses conditions, and converts them into an expression.
 
 use datafusion::{
     arrow::datatypes::DataType,
@@ -17,7 +17,7 @@ use crate::{
     work::AnalysisContext,
 };
 
-/// Reads conditions: a list, one condition or a group. No conditions hold for every row.
+/// Reads conditions: a list, one condition or a group. An empty list holds for every row.
 pub(crate) async fn predicate(
     work: &AnalysisContext,
     frame: &DataFrame,
@@ -42,7 +42,7 @@ pub(crate) async fn predicate(
     conditions.expression(work, frame, &columns)
 }
 
-/// Whether all or any of several conditions must hold.
+/// How several conditions are combined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Logic {
     #[default]
@@ -64,7 +64,7 @@ enum Condition {
     Group(Logic, Vec<Self>),
     Not(Box<Self>),
     Comparison(Comparison),
-    /// An expression of SQL, and where it stands.
+    /// An expression of SQL, after its path.
     Written(String, String),
 }
 
@@ -77,7 +77,8 @@ pub(super) struct Comparison {
     pub(super) ignore_case: bool,
 }
 
-/// The pattern that SQL's `LIKE` is: `%` stands for any text, `_` for any sign.
+/// Converts a pattern of SQL's `LIKE` into a regular expression: `%` stands for any text, `_` for any
+/// character.
 fn pattern_of(like: &str) -> String {
     let inner = like.chars().map(|sign| match sign {
         '%' => ".*".to_owned(),
@@ -87,10 +88,11 @@ fn pattern_of(like: &str) -> String {
     format!("(?s)^{}$", inner.collect::<String>())
 }
 
-/// Against groups within groups without end.
+/// The deepest nesting of groups. Stops requests from overflowing the stack.
 const MAX_DEPTH: usize = 32;
 
-/// The query engine makes one deep expression of all conditions, for which a stack has to do.
+/// The most conditions. The query engine makes one deep expression of all of them, which has to fit on a
+/// stack.
 const MAX_CONDITIONS: usize = 500;
 
 impl Condition {
@@ -166,7 +168,7 @@ impl Condition {
     }
 }
 
-/// A condition as SQL has it, or pandas: `roi > 3 and sector == 'Tech'`.
+/// Plans a condition that is written as in SQL or pandas: `roi > 3 and sector == 'Tech'`.
 fn written(work: &AnalysisContext, frame: &DataFrame, path: &str, text: &str) -> Result<Expr> {
     let holds = sql::expression(work, frame, path, text)?;
     match holds.get_type(frame.schema())? {
@@ -178,7 +180,7 @@ fn written(work: &AnalysisContext, frame: &DataFrame, path: &str, text: &str) ->
     }
 }
 
-/// A tree that is as flat as can be: a long list must not become a deep expression.
+/// Joins conditions as a balanced tree, so that a long list does not become a deep expression.
 fn joined(mut conditions: Vec<Expr>, logic: Logic) -> Expr {
     let join = match logic {
         Logic::And => Expr::and,

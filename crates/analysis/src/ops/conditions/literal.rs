@@ -1,4 +1,4 @@
-//! The values of conditions, as values of the column that they are compared with.
+//! Converts the values of conditions into the type of the column that they are compared with.
 
 use std::{str::FromStr, sync::Arc};
 
@@ -21,7 +21,7 @@ use crate::{
     times::of_clock,
 };
 
-/// What a column is compared as.
+/// The type as which a column is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ComparisonType {
     Number,
@@ -33,7 +33,7 @@ pub(crate) enum ComparisonType {
 }
 
 impl ComparisonType {
-    /// How a column of this type is compared with these values.
+    /// Decides how a column of this type is compared with these values. None if it cannot be compared.
     pub(crate) fn of(data_type: &DataType, values: &[&Value]) -> Option<Self> {
         let are_numbers = values.iter().all(|value| value.is_number()) && !values.is_empty();
         match plain_type(data_type) {
@@ -47,7 +47,7 @@ impl ComparisonType {
     }
 }
 
-/// A value as one of a column's.
+/// Returns a value as a literal to compare with a column.
 pub(crate) fn literal(
     path: &str,
     column: &str,
@@ -58,7 +58,7 @@ pub(crate) fn literal(
     scalar(path, column, nature, data_type, value).map(lit)
 }
 
-/// A value of the column's type, or of another one if it would not be the same value then.
+/// Converts a value into the column's type, or into another type if it would not be the same value then.
 pub(super) fn scalar(
     path: &str,
     column: &str,
@@ -86,15 +86,16 @@ pub(super) fn scalar(
     })
 }
 
-/// The value as one of another type, if it is still the same.
+/// Converts a value into another type, if it is still the same.
 pub(super) fn fitting(value: &ScalarValue, data_type: &DataType) -> Option<ScalarValue> {
     let fitted = value.cast_to(data_type).ok()?;
     let back = fitted.cast_to(&value.data_type()).ok()?;
     (back == *value).then_some(fitted)
 }
 
-/// For a time between two of a type, as noon is for days, one of them, and whether it is the one
-/// before. The query engine would take the one for the other.
+/// Returns a neighbour of a time that a type cannot hold, as dates cannot hold noon, and whether the
+/// neighbour is before it. None if the type is the same. The query engine would take the neighbour for
+/// the time itself.
 pub(super) fn beside(time: &ScalarValue, data_type: &DataType) -> Option<(ScalarValue, bool)> {
     if time.data_type() == *data_type {
         return None;
@@ -123,14 +124,15 @@ fn number(data_type: &DataType, value: &Value) -> Option<ScalarValue> {
     }))
 }
 
-/// 0.1 is the short float that is written so, though not quite the same number.
+/// Takes a float as the `f32` that is written with the same digits, such as 0.1, though it is not quite
+/// the same number.
 fn short_float(float: f64) -> ScalarValue {
     let short = float as f32;
     let is_written_so = short.to_string().parse() == Ok(float);
     if is_written_so { ScalarValue::from(short) } else { ScalarValue::from(float) }
 }
 
-/// A number with all its digits, if it is written with nothing else.
+/// Parses a decimal with all its digits, if it is written with digits, a sign and a point only.
 fn decimal(data_type: &DataType, text: &str) -> Option<ScalarValue> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
@@ -145,7 +147,7 @@ fn decimal(data_type: &DataType, text: &str) -> Option<ScalarValue> {
     Some(fitting(&number, data_type).unwrap_or(number))
 }
 
-/// A plain value as text; lists and objects have none.
+/// Returns a plain value as text; none for lists, objects and null.
 pub(crate) fn plain_text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -172,7 +174,8 @@ fn boolean(value: &Value) -> Option<bool> {
     }
 }
 
-/// A date may be compared with a time of a day, and a second with a part of it.
+/// Parses a time, with more precision than the column's type if needed: a date may be compared with a
+/// time of day, and a second with a part of it.
 fn time(data_type: &DataType, value: &Value) -> Option<ScalarValue> {
     let text = ScalarValue::from(value.as_str()?.trim());
     let zone = match data_type {
@@ -191,7 +194,7 @@ fn time(data_type: &DataType, value: &Value) -> Option<ScalarValue> {
     Some(fitting(&time, data_type).unwrap_or(time))
 }
 
-/// What a clock shows twice or never when it is changed, as a time of its zone.
+/// Converts a local time in a zone, also where it occurs twice or never because clocks are changed.
 fn in_zone(text: &ScalarValue, zone: &Arc<str>) -> Option<ScalarValue> {
     let moment = DataType::Timestamp(TimeUnit::Microsecond, None);
     let ScalarValue::TimestampMicrosecond(Some(clock), _) = text.cast_to(&moment).ok()? else {

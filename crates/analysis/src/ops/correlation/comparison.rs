@@ -1,4 +1,4 @@
-//! Which columns are compared, and all rows of them gone through once.
+//! Reads which columns are compared, and reads their rows in one pass.
 
 use datafusion::{
     arrow::datatypes::DataType,
@@ -113,7 +113,7 @@ async fn compare(
     Report { work, names, group_by, method, groups: &groups, matrices: &matrices }.outcome()
 }
 
-/// The columns of numbers, as many as can be compared.
+/// Returns the columns of numbers, as many as can be compared.
 fn numeric_fields(work: &AnalysisContext, frame: &DataFrame, group_by: &[String]) -> Names {
     let fields = frame.schema().fields().iter();
     let mut names: Vec<String> = fields
@@ -130,8 +130,7 @@ fn numeric_fields(work: &AnalysisContext, frame: &DataFrame, group_by: &[String]
     Names::Many(names)
 }
 
-/// Goes through the rows once. What is summed up needs no more memory than the matrices; ranks
-/// need all values.
+/// Reads the rows in one pass. Sums need no more memory than the matrices; ranks need all values.
 async fn read(
     work: &AnalysisContext,
     frame: DataFrame,

@@ -1,4 +1,4 @@
-//! All pairs of some columns.
+//! Computes the correlation of all pairs of some columns.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use crate::{
 /// The most rows that are ranked.
 const MAX_RANKED: usize = 5_000_000;
 
-/// Values by column; NaN stands for what is missing.
+/// Values by column; NaN stands for missing values.
 pub(super) type ColumnValues = Vec<Vec<f64>>;
 
-/// What is known of two columns.
+/// The result for two columns.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pair {
-    /// Rows with values in both.
+    /// The number of rows with values in both.
     pub(super) n: u64,
     /// The correlation or the covariance.
     pub(super) value: Option<f64>,
@@ -38,7 +38,7 @@ impl Matrix {
     }
 }
 
-/// Where a pair is in a list of all of them, row by row.
+/// Returns the index of a pair in a list of all pairs, row by row.
 fn place(size: usize, first: usize, second: usize) -> usize {
     first * size - first * first.saturating_sub(1) / 2 + second - first
 }
@@ -47,7 +47,7 @@ fn all(size: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..size).flat_map(move |first| (first..size).map(move |second| (first, second)))
 }
 
-/// Where the rows of a group go.
+/// The collector of the rows of a group.
 #[derive(Debug)]
 pub(super) enum PairSink {
     Summed { size: usize, moments: Vec<Moments> },
@@ -55,7 +55,7 @@ pub(super) enum PairSink {
 }
 
 impl PairSink {
-    /// What an empty one takes.
+    /// Returns the memory of an empty collector.
     pub(super) fn bytes(size: usize) -> usize {
         (size + 1) * size / 2 * size_of::<Moments>()
     }
@@ -104,7 +104,7 @@ impl PairSink {
     }
 }
 
-/// Gives each group its rows.
+/// Distributes rows to the collectors of their groups.
 pub(super) fn distribute(
     columns: ColumnValues,
     places: &[usize],
@@ -122,7 +122,8 @@ pub(super) fn distribute(
     Ok(())
 }
 
-/// A column, about its mean if no value is missing: then it is the same for all pairs.
+/// A column, and its distances from the mean if no value is missing: then they are the same for all
+/// pairs.
 struct CorrelatedColumn {
     values: Vec<f64>,
     centred: Option<Centred>,
@@ -144,7 +145,7 @@ fn summed(first: &CorrelatedColumn, second: &CorrelatedColumn) -> Moments {
     Moments::of(&Centred::of(&first), &Centred::of(&second))
 }
 
-/// The rows that have a value in both.
+/// Returns the rows that have a value in both columns.
 fn complete(first: &[f64], second: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let rows = first.iter().copied().zip(second.iter().copied());
     rows.filter(|(first, second)| !first.is_nan() && !second.is_nan()).unzip()
@@ -165,7 +166,7 @@ fn pair(n: u64, correlation: Option<Correlation>) -> Pair {
     }
 }
 
-/// One pair after the other, so that an analysis can be stopped in between.
+/// Ranks one pair after the other, so that an analysis can be stopped in between.
 async fn ranked(columns: ColumnValues, method: CorrelationMethod) -> Result<Matrix> {
     let size = columns.len();
     let mut prepared = Vec::with_capacity(size);

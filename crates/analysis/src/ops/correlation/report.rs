@@ -1,4 +1,4 @@
-//! Correlations as facts and tables.
+//! Reports correlations as facts and tables.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub(super) struct Report<'a> {
     pub(super) group_by: &'a [String],
     pub(super) method: CorrelationMethod,
     pub(super) groups: &'a Groups,
-    /// By the number of the group.
+    /// The matrices by the number of the group.
     pub(super) matrices: &'a [Matrix],
 }
 
@@ -108,7 +108,7 @@ impl Report<'_> {
         pairs.iter().take(STRONGEST).map(fact).collect()
     }
 
-    /// Pairs may be of different rows, which is easily overlooked.
+    /// Notes that pairs may be of different rows, which is easily overlooked.
     fn note_missing(&self) {
         let size = self.names.len();
         let counts = self.matrices.iter().flat_map(|matrix| {
@@ -145,7 +145,7 @@ impl Report<'_> {
         Ok(self.work.context().read_batch(batch)?)
     }
 
-    /// One row for each group.
+    /// Makes the columns of a table with one row for each group.
     fn pair_columns(&self, order: &[usize]) -> Result<Vec<(String, ArrayRef)>> {
         let pairs: Vec<Pair> = order.iter().map(|&group| self.matrices[group].get(0, 1)).collect();
         let floats = |part: fn(&Pair) -> Option<f64>| -> ArrayRef {
@@ -162,7 +162,7 @@ impl Report<'_> {
         Ok(columns)
     }
 
-    /// One row for each column in each group.
+    /// Makes the columns of a table with one row for each column in each group.
     fn matrix_columns(&self, order: &[usize]) -> Result<Vec<(String, ArrayRef)>> {
         let size = self.names.len();
         let each = |group: usize| (0..size).map(move |row| (group, row));

@@ -28,11 +28,11 @@ const AT_ONCE: usize = 40;
 /// Rows are compared as a whole if there are no more values than this.
 const MAX_COMPARED: usize = 5_000_000;
 
-/// What counting the values of all columns of a pass may take, and what one value needs.
+/// The most memory for counting the values of all columns of one pass, and that of one value.
 const COUNTING_BYTES: usize = 256 << 20;
 const VALUE_BYTES: usize = 64;
 
-/// Samples are taken from so many rows at the beginning.
+/// How many rows at the beginning samples are taken from.
 const FIRST_ROWS: usize = 1_000;
 const SAMPLES: usize = 5;
 
@@ -78,7 +78,7 @@ pub(crate) async fn run(
     Ok(OpOutput { facts, frame: Some(OrderedRows::of(table).finish()?), later: None })
 }
 
-/// The first few different values of each column.
+/// Adds the first few different values of each column.
 async fn add_samples(
     work: &AnalysisContext,
     frame: &DataFrame,
@@ -112,7 +112,7 @@ fn note_estimates(work: &AnalysisContext, profiles: &[Profile]) {
     }
 }
 
-/// How many rows are the same as one before them, where that is quickly found.
+/// Counts rows that are equal to an earlier one, where that is quickly found.
 async fn duplicates(
     work: &AnalysisContext,
     frame: &DataFrame,

@@ -24,7 +24,7 @@ use crate::{
     work::AnalysisContext,
 };
 
-/// What is known of a column.
+/// The profile of a column.
 #[derive(Debug, Default)]
 pub(super) struct Profile {
     pub(super) name: String,
@@ -46,7 +46,7 @@ pub(super) struct Profile {
     pub(super) samples: Vec<String>,
 }
 
-/// What only numbers have.
+/// The figures that only numbers have.
 #[derive(Debug, Default)]
 pub(super) struct NumberFigures {
     pub(super) min: Option<f64>,
@@ -64,7 +64,7 @@ const EXACT: i128 = 1 << 53;
 /// One look at some columns.
 pub(super) struct ProfilePass {
     pub(super) rows: usize,
-    /// What counting the values of a column may take.
+    /// The most memory for counting the values of a column.
     pub(super) max_bytes: usize,
 }
 
@@ -72,7 +72,7 @@ pub(super) struct ProfilePass {
 enum ColumnNature {
     Number,
     Text,
-    /// What has an order and can be counted.
+    /// Values that have an order and can be counted.
     Plain,
     Nested,
 }
@@ -154,8 +154,8 @@ impl ProfilePass {
         Ok(())
     }
 
-    /// The quartiles of numbers, and how often each is there, which comes back. What is rounded to
-    /// be put in order is counted as it is: it may be the same as what is next to it.
+    /// Adds the quartiles of numbers, and returns the counts of the values. Numbers that are rounded to
+    /// be sorted are counted by themselves, because rounding may make two of them equal.
     fn add_distribution(
         &self,
         column: &mut ProfiledColumn<'_>,
@@ -202,7 +202,7 @@ impl ProfilePass {
 }
 
 impl Profile {
-    /// Whether there were too many values to count, or to be put in order.
+    /// Tells whether there were too many values to count or to sort.
     fn has_too_many(&self) -> bool {
         let lacks_quartiles = self.numbers.mean.is_some() && self.numbers.quartiles[0].is_none();
         !self.is_nested && (self.distinct.is_none() || lacks_quartiles)
@@ -217,7 +217,7 @@ impl Profile {
     }
 }
 
-/// What takes little memory however many values there are.
+/// Adds figures that take little memory however many values there are.
 fn add_estimates(column: &mut ProfiledColumn<'_>, frame: &DataFrame, name: &str) -> Result<()> {
     let value = columns::value(frame, name);
     if ColumnNature::of(&columns::data_type(frame, name)) != ColumnNature::Number {
@@ -339,7 +339,7 @@ impl ProfileRow<'_> {
         Some(self.read(figure, &DataType::Float64)?.as_primitive::<Float64Type>().value(0))
     }
 
-    /// A whole number for which a float has no room, as text.
+    /// Returns an integer that a float cannot hold, as text.
     fn inexact(&self, figure: &str) -> Option<String> {
         let column = self.row?.column_by_name(&hidden(self.index, figure))?;
         let whole = column.data_type().is_integer().then(|| self.text(figure)).flatten()?;

@@ -1,4 +1,4 @@
-//! Profiles as a table.
+//! Writes profiles as a table.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use serde_json::json;
 use super::profile::Profile;
 use crate::error::{AnalysisError, Result};
 
-/// One row for each column. `min`, `max` and what follows are for numbers, `min_text` and
-/// `max_text` for everything else, and for whole numbers that are too large to be exact as floats.
+/// Makes a table with one row for each column. `min`, `max` and what follows are for numbers; `min_text`
+/// and `max_text` for all others, and for integers that are too large to be exact as floats.
 pub(super) fn of(profiles: &[Profile]) -> Result<RecordBatch> {
     let whole = |read: fn(&Profile) -> Option<i64>| {
         Arc::new(profiles.iter().map(read).collect::<Int64Array>()) as ArrayRef
@@ -55,7 +55,7 @@ fn null_share(profile: &Profile) -> Option<f64> {
     (rows > 0).then(|| profile.nulls as f64 / rows as f64)
 }
 
-/// Long texts have no place in a profile.
+/// Cuts a long text for a profile.
 pub(super) fn shortened(text: &str) -> String {
     const MAX_COLUMNS: usize = 100;
     match text.char_indices().nth(MAX_COLUMNS) {

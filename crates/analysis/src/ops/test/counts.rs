@@ -41,7 +41,7 @@ pub(super) async fn run(work: &AnalysisContext, asked: &TestRequest) -> Result<O
     }
 }
 
-/// The columns with their paths in the parameters.
+/// Returns the columns with their paths in the parameters.
 fn fields(asked: &TestRequest) -> Result<Vec<(String, String)>> {
     let given = &asked.parameters;
     if given.groups.is_some() {
@@ -63,7 +63,7 @@ fn fields(asked: &TestRequest) -> Result<Vec<(String, String)>> {
     Ok(fields)
 }
 
-/// How often each combination of values occurs; rows with a missing value are left out.
+/// Counts each combination of values; rows with a missing value are left out.
 async fn count_rows(
     work: &AnalysisContext,
     columns: &[(&str, &str)],
@@ -101,7 +101,7 @@ async fn count_rows(
     Ok(counts)
 }
 
-/// Whether two columns have something to do with each other.
+/// Tests whether two columns are independent.
 async fn independent(
     work: &AnalysisContext,
     asked: &TestRequest,
@@ -143,7 +143,7 @@ async fn independent(
     Ok(OpOutput { facts, frame: Some(frame), later: None })
 }
 
-/// The different values of one of the columns.
+/// Returns the different values of one of the columns; fails if there are fewer than two.
 fn values(
     counts: &BTreeMap<Vec<String>, f64>,
     at: usize,
@@ -167,7 +167,7 @@ fn values(
     Ok(values)
 }
 
-/// Whether the values of one column occur as often as expected.
+/// Tests whether the values of one column occur as often as expected.
 async fn fit(
     work: &AnalysisContext,
     asked: &TestRequest,
@@ -198,8 +198,8 @@ async fn fit(
     Ok(OpOutput { facts, frame: Some(frame), later: None })
 }
 
-/// What is expected of each value. One that does not occur counts too; one that does must be
-/// expected.
+/// Returns the expected share of each value. A value that does not occur counts too; one that occurs
+/// must be expected.
 fn shares(
     expected: &serde_json::Map<String, serde_json::Value>,
     observed: &mut BTreeMap<String, f64>,
@@ -234,7 +234,7 @@ fn note_few<'a>(work: &AnalysisContext, expected: impl Iterator<Item = &'a f64>)
     }
 }
 
-/// A row for each combination of values.
+/// Makes a frame with a row for each combination of values.
 fn frame(
     work: &AnalysisContext,
     names: Vec<(String, Vec<&str>)>,

@@ -1,4 +1,4 @@
-//! Which test is asked for, and of what.
+//! Reads the parameters of `test`.
 
 use narrows_model::nearest;
 use serde_json::{Map, Value};
@@ -102,7 +102,7 @@ pub(super) struct TestParameters {
     /// The mean and deviation of the normal distribution that one sample is compared with.
     pub(super) mean: Option<f64>,
     pub(super) std: Option<f64>,
-    /// How often each value is to be expected, as counts or shares.
+    /// The expected frequency of each value, as counts or shares.
     pub(super) expected: Option<Map<String, Value>>,
 }
 
@@ -126,7 +126,7 @@ impl TestParameters {
     }
 }
 
-/// What is asked for, with its words understood.
+/// The parsed parameters.
 #[derive(Debug)]
 pub(super) struct TestRequest {
     pub(super) test: Test,
@@ -159,7 +159,7 @@ impl TestRequest {
         Ok(asked)
     }
 
-    /// What only some tests know would be ignored in silence by the others.
+    /// Refuses parameters of other tests, which would be ignored silently.
     fn check(&self) -> Result<()> {
         let given = &self.parameters;
         let fits = [
@@ -188,7 +188,7 @@ impl TestRequest {
     }
 }
 
-/// By any of its names, of which the first are listed if there is none.
+/// Finds a test by any of its names. The error lists the main names.
 fn find(given: &str) -> Result<Test> {
     let plain = plain(given).replace(['\'', '’'], "");
     let known =

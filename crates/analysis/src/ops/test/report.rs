@@ -1,4 +1,4 @@
-//! What a test found, and what speaks against it.
+//! Reports the result of a test, and what speaks against relying on it.
 
 use serde_json::{Map, Value, json};
 
@@ -12,12 +12,12 @@ use crate::{
     work::{AnalysisContext, OpOutput},
 };
 
-/// With fewer values, whether they are normal cannot be seen, and matters.
+/// With fewer values, it matters whether they are normally distributed, and cannot be seen.
 const FEW: usize = 10;
 /// From this ratio of variances on, a test that takes them to be equal misleads.
 const UNEQUAL: f64 = 4.0;
 
-/// The facts that all tests have.
+/// Returns the facts that all tests have.
 pub(super) fn facts(asked: &TestRequest, tested: &Tested) -> Map<String, Value> {
     let degrees = match tested.degrees_of_freedom.as_slice() {
         [] => None,
@@ -68,7 +68,7 @@ pub(super) fn samples(
     OpOutput { facts, frame: None, later: None }
 }
 
-/// Cohen's d of small samples is too large on average.
+/// Corrects Cohen's d, which is too large on average for small samples.
 fn hedges(effect: Effect, degrees: &[f64]) -> Effect {
     let degrees = degrees.first().copied().unwrap_or(f64::INFINITY);
     let correction = 1.0 - 3.0 / (4.0 * degrees - 1.0);

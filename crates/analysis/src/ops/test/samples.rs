@@ -39,7 +39,7 @@ struct Sample {
     values: Vec<f64>,
 }
 
-/// What is told of a sample.
+/// The figures of a sample.
 #[derive(Debug)]
 pub(super) struct SampleFigures {
     pub(super) name: String,
@@ -101,7 +101,7 @@ fn normal(
     Ok(with_normal(&sample.values, mean, deviation, alternative))
 }
 
-/// What to blame for values that do not fit.
+/// Returns the parameter that an error about the values names.
 fn parameter(asked: &TestRequest) -> &'static str {
     if asked.parameters.fields.is_some() { "fields" } else { "field" }
 }
@@ -124,7 +124,7 @@ async fn read(
     }
 }
 
-/// A sample for each column.
+/// Reads a sample from each column.
 async fn columns(
     work: &AnalysisContext,
     asked: &TestRequest,
@@ -169,7 +169,7 @@ async fn columns(
     Ok(samples)
 }
 
-/// A sample for each group.
+/// Reads a sample from each group.
 async fn grouped(
     work: &AnalysisContext,
     asked: &TestRequest,
@@ -221,7 +221,7 @@ async fn grouped(
     choose(asked, samples)
 }
 
-/// The groups that were asked for, in that order.
+/// Returns the groups that were asked for, in that order.
 fn choose(asked: &TestRequest, mut samples: Vec<Sample>) -> Result<Vec<Sample>> {
     let Some(groups) = &asked.parameters.groups else {
         check_count(asked, samples.len(), "group_by", || names(&samples))?;
@@ -257,7 +257,7 @@ fn names(samples: &[Sample]) -> Vec<&str> {
     samples.iter().map(|sample| sample.name.as_str()).collect()
 }
 
-/// How many samples a test compares.
+/// Checks how many samples a test compares.
 fn check_count<'a>(
     asked: &TestRequest,
     count: usize,
@@ -283,7 +283,7 @@ fn check_count<'a>(
     Err(AnalysisError::parameter(parameter, reason))
 }
 
-/// How many values a sample needs.
+/// Checks that each sample has enough values.
 fn check(asked: &TestRequest, samples: &[Sample]) -> Result<()> {
     if asked.parameters.value.is_some() && samples.len() > 1 {
         let reason = "a mean to compare with is for one sample, and there are two";

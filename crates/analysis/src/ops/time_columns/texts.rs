@@ -25,17 +25,17 @@ use crate::{
     work::AnalysisContext,
 };
 
-/// How a time is written. Texts of one form are in the order of their times.
+/// The form in which a time is written. Texts of the same form sort like their times.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TimeForm {
-    /// A text of it, with a zero for every digit before the zone.
+    /// An example of the form, with a zero for every digit before the zone.
     example: Box<[u8]>,
-    /// Where the zone begins, which is the same in all texts.
+    /// The offset of the zone, which is the same in all texts.
     zone: usize,
 }
 
 impl TimeForm {
-    /// That of a text, if it is a time.
+    /// Returns the form of a text, if it is a time.
     pub(crate) fn of(text: &str) -> Option<Self> {
         let zone = if parse(text)?.is_zoned() { zone_start(text) } else { text.len() };
         let mut example: Box<[u8]> = text.as_bytes().into();
@@ -45,7 +45,7 @@ impl TimeForm {
         Some(Self { example, zone })
     }
 
-    /// Whether a text has it; such a text may still be no time, as 2024-02-30 is none.
+    /// Tells whether a text has this form. Such a text may still not be a time, such as 2024-02-30.
     pub(crate) fn has(&self, text: &str) -> bool {
         let (text, example) = (text.as_bytes(), &self.example);
         let is_alike = |(byte, of): (&u8, &u8)| byte == of || *of == b'0' && byte.is_ascii_digit();
@@ -54,7 +54,7 @@ impl TimeForm {
             && text[..self.zone].iter().zip(&example[..self.zone]).all(is_alike)
     }
 
-    /// Whether a text is written in another one.
+    /// Returns an expression for whether a text has another form.
     fn is_other(&self, text: Expr) -> Expr {
         let form = self.clone();
         let run = move |values: &[ColumnarValue]| -> EngineResult<ColumnarValue> {
@@ -69,7 +69,7 @@ impl TimeForm {
     }
 }
 
-/// Where the zone of a time begins that has one: after the day and what the clock shows.
+/// Returns where the zone of a time begins: after the date and the time of day.
 fn zone_start(text: &str) -> usize {
     let bytes = text.as_bytes();
     let start = text.len() - text.trim_start().len();
@@ -80,20 +80,20 @@ fn zone_start(text: &str) -> usize {
     clock + bytes[clock..].iter().take_while(is_clock).count()
 }
 
-/// What the texts of a column are compared as.
+/// How the texts of a column are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Texts {
-    /// Texts: none is a time, or all are written in one form.
+    /// As texts: none is a time, or all have the same form.
     Plain,
-    /// The times that all of them are.
+    /// As times, because all of them are.
     Times,
-    /// Texts, though some are times.
+    /// As texts, though some are times.
     Mixed { given: usize, unread: usize },
 }
 
 impl Texts {
-    /// Those of a column which is compared with times that are all written in this form, or in
-    /// different ones.
+    /// Decides for a column that is compared with times, which are all written in `form`, or in
+    /// different forms if that is none.
     pub(crate) async fn of(
         work: &AnalysisContext,
         frame: &DataFrame,
@@ -129,14 +129,14 @@ pub(crate) fn note_texts(work: &AnalysisContext, name: &str, texts: Texts) {
     }
 }
 
-/// A text that is meant as a time: it has a day, and is no number.
+/// Parses a text that is meant as a time: it has a day, and is not a number.
 pub(crate) fn meant(text: &str) -> Option<Time> {
     let is_number = text.trim().bytes().all(|byte| byte.is_ascii_digit());
     parse(text).filter(|time| time.precision >= Precision::Day && !is_number)
 }
 
-/// A column of text as what its times are compared by with another one. A time without a zone is
-/// one of the clock that each was written by.
+/// Converts a column of text so that it can be compared with `with`. If that has no zone, local times
+/// are compared.
 pub(crate) fn comparable(text: Expr, with: Time) -> Expr {
     match with.is_zoned() {
         true => moment(text),
@@ -148,13 +148,13 @@ fn moment(text: Expr) -> Expr {
     figure(text, &DataType::Utf8, Numbers::default(), |time| Some(time.micros))
 }
 
-/// How many digits the time has before a text of which the order is that of times.
+/// The number of digits that [`with_time`] puts before a text.
 const TIME_DIGITS: usize = 19;
 
-/// What makes every time positive, so that its digits are in its order.
+/// An offset that makes every time positive, so that its digits sort like the time.
 const BEFORE_ALL: i64 = 1_000_000_000_000_000_000;
 
-/// Texts with their times before them: the smallest of them is that of the first time.
+/// Puts the time before each text, so that the smallest text is that of the first time.
 pub(crate) fn with_time(text: Expr) -> Expr {
     let run = |values: &[ColumnarValue]| -> EngineResult<ColumnarValue> {
         let values = ColumnarValue::values_to_arrays(values)?;
@@ -172,25 +172,25 @@ pub(crate) fn with_time(text: Expr) -> Expr {
     with_time.call(vec![cast(text, DataType::Utf8)])
 }
 
-/// The text that has its time before it.
+/// Removes the time that [`with_time`] has put before a text.
 pub(crate) fn without_time(timed: Expr) -> Expr {
     substr(timed, lit(TIME_DIGITS as i64 + 1))
 }
 
-/// What the values of a column are put in order by.
+/// How the values of a column are sorted.
 #[derive(Clone, Debug)]
 pub(crate) enum ValueOrder {
-    /// Themselves.
+    /// By the values themselves.
     Plain(Expr),
-    /// The numbers that all of its texts are.
+    /// As numbers, because all texts are.
     Number(Expr),
-    /// The times that all of its texts are, in different forms.
+    /// As times, because all texts are, in different forms.
     Moment(Expr),
 }
 
 impl ValueOrder {
-    /// That of a column; of text that is read as something else a note is made. Times that are
-    /// written in one form stay text.
+    /// Decides how a column is sorted, and notes if text is read as numbers or times. Times that all
+    /// have the same form stay text.
     pub(crate) async fn of(work: &AnalysisContext, frame: &DataFrame, name: &str) -> Result<Self> {
         let text = match order(work, frame, name).await? {
             NumericOrder::Number(number) => return Ok(Self::Number(number)),
@@ -207,7 +207,7 @@ impl ValueOrder {
     }
 }
 
-/// What rows are sorted by.
+/// Returns the expression that rows are sorted by for a column.
 pub(crate) async fn sort_value(
     work: &AnalysisContext,
     frame: &DataFrame,

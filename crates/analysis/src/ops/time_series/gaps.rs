@@ -82,8 +82,8 @@ fn note_weekends<'a>(
     }
 }
 
-/// The most common step from one time to the next, the shortest of those. Times on the same day
-/// of each month, or at its end, have steps of months.
+/// Returns the most common step from one time to the next; of several, the shortest. Times on the same
+/// day of each month, or at its end, have steps of months.
 pub(super) fn usual_step(series: &[TimeSeries]) -> Option<Interval> {
     let steps = || {
         series.iter().flat_map(|series| series.times.windows(2)).filter(|pair| pair[0] < pair[1])
@@ -102,8 +102,8 @@ pub(super) fn usual_step(series: &[TimeSeries]) -> Option<Interval> {
     Some(if micros % DAY == 0 { Interval::Days(micros / DAY) } else { Interval::Fixed(micros) })
 }
 
-/// The day of the month on which all of these times are, where the last day of a month stands for
-/// those that it does not have: 31 for the ends of months.
+/// Returns the day of the month on which all of these times are. The last day of a month stands for days
+/// that it does not have: 31 for the ends of months.
 fn day_of_months(mut times: impl Iterator<Item = i64> + Clone) -> Option<i64> {
     let day = times.clone().map(day_of_month).max()?;
     let is_there = |time| day_of_month(time) == day.min(days_in(month_of(time)));
@@ -135,7 +135,7 @@ pub(super) fn find(times: &[i64], step: Option<Interval>) -> Vec<Gap> {
     gaps.filter(|gap| gap.missing > 0).collect()
 }
 
-/// The gap between two times, of which `day` is the day of the month if all have the same.
+/// Returns the gap between two times. `day` is their day of the month if all times have the same.
 fn between(before: i64, after: i64, step: Interval, day: Option<i64>) -> Option<Gap> {
     match step {
         Interval::Months { every, .. } => {
@@ -158,13 +158,13 @@ fn between(before: i64, after: i64, step: Interval, day: Option<i64>) -> Option<
     }
 }
 
-/// How many steps fit into a distance.
+/// Returns how many steps fit into a distance, rounded.
 fn rounded(distance: i64, step: i64) -> i64 {
     let (whole, rest) = (distance / step, distance % step);
     whole + i64::from(rest >= step - rest)
 }
 
-/// The same time some months later, on that day of the month or on its last one.
+/// Returns the time some months later, on that day of the month or on its last one.
 fn months_later(time: i64, months: i64, day: Option<i64>) -> i64 {
     let day = day.unwrap_or_else(|| day_of_month(time));
     let month = month_of(time) + months;

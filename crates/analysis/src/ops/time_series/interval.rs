@@ -44,7 +44,7 @@ impl Interval {
         unit.times(count).ok_or_else(wrong)
     }
 
-    /// `m` is a minute and `M` a month; otherwise capitals do not matter.
+    /// Parses a unit. `m` is a minute and `M` a month; otherwise case does not matter.
     fn unit(unit: &str) -> Option<Self> {
         let month = Self::Months { every: 1, align: 1 };
         // As pandas has them: "MS" begins months, "ms" are milliseconds.
@@ -90,7 +90,7 @@ impl Interval {
         !matches!(self, Self::Fixed(_))
     }
 
-    /// Whether it leads from midnight to midnight.
+    /// Tells whether the interval leads from midnight to midnight.
     pub(super) fn is_whole_days(self) -> bool {
         self.micros().is_none_or(|micros| micros % DAY == 0)
     }
@@ -105,7 +105,7 @@ impl Interval {
         }
     }
 
-    /// Whether where the periods begin depends on where the series begins.
+    /// Tells whether the beginning of the periods depends on that of the series.
     pub(super) fn depends_on_first(self) -> bool {
         match self {
             Self::Fixed(micros) => DAY % micros != 0,
@@ -116,7 +116,7 @@ impl Interval {
         }
     }
 
-    /// The beginning of the first period of a series, as a place that periods are counted from.
+    /// Returns the beginning of the first period of a series, from which periods are counted.
     pub(super) fn origin(self, first: i64) -> i64 {
         let day = first.div_euclid(DAY);
         match self {
@@ -129,7 +129,7 @@ impl Interval {
         }
     }
 
-    /// The number of the period that a time is in.
+    /// Returns the number of the period that a time is in.
     pub(super) fn period(self, time: i64, origin: i64) -> i64 {
         match self {
             Self::Months { every, .. } => (month_of(time) - origin).div_euclid(every),
@@ -137,7 +137,7 @@ impl Interval {
         }
     }
 
-    /// When a period begins.
+    /// Returns when a period begins.
     pub(super) fn begin(self, period: i64, origin: i64) -> i64 {
         match self {
             Self::Months { every, .. } => begin_of_month(origin + period * every),
@@ -145,7 +145,7 @@ impl Interval {
         }
     }
 
-    /// As it is written: `15min`, `1d`, `1Q`.
+    /// Writes the interval: `15min`, `1d`, `1Q`.
     pub(super) fn text(self) -> String {
         let units =
             [(7 * DAY, "w"), (DAY, "d"), (HOUR, "h"), (MINUTE, "min"), (SECOND, "s"), (1000, "ms")];
@@ -166,7 +166,7 @@ impl Interval {
     }
 }
 
-/// The number of months since year 0.
+/// Returns the number of months since year 0.
 pub(super) fn month_of(time: i64) -> i64 {
     let (year, month, _) = date_of(time.div_euclid(DAY));
     year * 12 + month - 1
@@ -176,7 +176,7 @@ pub(super) fn begin_of_month(month: i64) -> i64 {
     days_of(month.div_euclid(12), month.rem_euclid(12) + 1, 1) * DAY
 }
 
-/// Whether it is from Monday to Friday.
+/// Tells whether a time is from Monday to Friday.
 pub(super) fn is_weekday(time: i64) -> bool {
     (time.div_euclid(DAY) - FIRST_MONDAY).rem_euclid(7) < 5
 }

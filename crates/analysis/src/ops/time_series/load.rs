@@ -1,4 +1,4 @@
-//! From rows to series.
+//! Loads rows as time series.
 
 use std::str::FromStr;
 
@@ -36,12 +36,12 @@ const MAX_VALUES: usize = 50;
 /// The most groups, each with a series of its own.
 pub(super) const MAX_GROUPS: usize = 100_000;
 
-/// Which time counts where a day or more is meant, and where less.
+/// The time axis on which periods are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Axis {
-    /// That of a clock in the zone; a day may have 23 or 25 hours.
+    /// Local time in the zone; a day may have 23 or 25 hours.
     Clock,
-    /// That of the world.
+    /// UTC.
     World,
 }
 
@@ -54,16 +54,16 @@ pub(super) struct Source<'a> {
     pub(super) group_by: Vec<String>,
     pub(super) axis: Axis,
     resample: Option<Interval>,
-    /// How far the times of a result are from each other, if that was asked for.
+    /// The distance between the times of a result, if it was asked for.
     step: Option<Interval>,
     pub(super) limit: Option<usize>,
     zone: Option<(String, Tz)>,
-    /// What the times are, if they are numbers.
+    /// The meaning of the times, if they are numbers.
     numbers: Numbers,
     seen: Seen,
 }
 
-/// What was met on the way.
+/// Counts of what was found while reading.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     read: u64,
@@ -75,11 +75,11 @@ struct Seen {
     years: u64,
 }
 
-/// What the times turned out to be.
+/// What is known about the times once all rows were read.
 #[derive(Clone, Debug)]
 pub(super) struct LoadedTimes {
     pub(super) rows: u64,
-    /// The zone of the times of a result; without one they are of a clock somewhere.
+    /// The zone of the times of a result; without one they are local times of an unknown zone.
     pub(super) zone: Option<(String, Tz)>,
     pub(super) has_dates_only: bool,
 }
@@ -154,7 +154,7 @@ impl<'a> Source<'a> {
         Groups::new(fields.map(|field| field.data_type().clone()).collect())
     }
 
-    /// Goes through all rows in their order.
+    /// Reads all rows in their order, and hands each to `take`.
     pub(super) async fn each(
         &mut self,
         groups: &mut Groups,
@@ -212,12 +212,12 @@ impl<'a> Source<'a> {
         Ok(())
     }
 
-    /// Whether midnight may be between two full hours, or between two periods of any length.
+    /// Tells whether periods may begin off the full hours of UTC, because midnight of the zone may.
     pub(super) fn may_begin_off_the_hour(&self) -> bool {
         self.axis == Axis::World && self.zone.as_ref().is_some_and(|(name, _)| name != "UTC")
     }
 
-    /// Where the periods of a series are counted from: on the clock of its zone.
+    /// Returns the time from which the periods of a series are counted, by the local time of its zone.
     pub(super) fn origin(&self, interval: Interval, first: i64) -> i64 {
         let offset = match &self.zone {
             Some((_, zone)) if self.axis == Axis::World && self.seen.zoned > 0 => {
@@ -228,7 +228,7 @@ impl<'a> Source<'a> {
         interval.origin(first.saturating_add(offset)).saturating_sub(offset)
     }
 
-    /// Says what was met, once all rows were read.
+    /// Notes what was found, once all rows were read. Fails if there was no time among them.
     pub(super) fn finish(&self) -> Result<LoadedTimes> {
         let seen = self.seen;
         if seen.read == 0 && seen.unread > 0 {
@@ -289,7 +289,7 @@ fn time_column(work: &AnalysisContext, frame: &DataFrame, name: &str) -> Result<
     Ok(column)
 }
 
-/// A column that is a time by its type, or by its name and its values.
+/// Finds a column that is a time by its type, or by its name and its values.
 pub(super) async fn find_time(work: &AnalysisContext, frame: &DataFrame) -> Result<Option<String>> {
     let fields = frame.schema().fields();
     let is_time = |data_type: &DataType| {
@@ -312,7 +312,8 @@ pub(super) async fn find_time(work: &AnalysisContext, frame: &DataFrame) -> Resu
     Ok(found)
 }
 
-/// Whether any text of a column is a time; numbers of months, weeks and days are none.
+/// Tells whether a column has times: any text that is one, or numbers, except those of months, weeks and
+/// days.
 async fn has_times(work: &AnalysisContext, frame: &DataFrame, field: &FieldRef) -> Result<bool> {
     let data_type = plain_type(field.data_type());
     if data_type.is_numeric() {
@@ -335,7 +336,7 @@ fn no_time(frame: &DataFrame) -> AnalysisError {
     AnalysisError::parameter("time", reason)
 }
 
-/// The columns of numbers that are no others, as many as there may be.
+/// Returns the columns of numbers apart from `others`, as many as there may be.
 pub(super) fn numeric_fields(
     work: &AnalysisContext,
     frame: &DataFrame,
@@ -357,7 +358,7 @@ pub(super) fn numeric_fields(
     Names::Many(names)
 }
 
-/// All rows, each group in the order of time.
+/// Reads all rows, each group in the order of time.
 pub(super) async fn all(
     source: &mut Source<'_>,
     held: &HeldArrays,

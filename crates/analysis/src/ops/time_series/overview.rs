@@ -85,7 +85,7 @@ pub(super) fn outcome(
     Ok(OpOutput { facts, frame: Some(frame), later: None })
 }
 
-/// A row for each column of each group.
+/// Makes a table with a row for each column of each group.
 fn rows(
     table: &SeriesTable<'_>,
     series: &[TimeSeries],

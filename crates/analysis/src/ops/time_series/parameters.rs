@@ -1,4 +1,4 @@
-//! What is asked of a series.
+//! Reads the parameters of `time_series`.
 
 use serde_json::{Map, Value};
 
@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// What is made of the values of a period.
+/// A function of the values of a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PeriodFunction {
     Mean,
@@ -47,7 +47,7 @@ const FUNCTIONS: [(&str, &[&str], TimeParameter); 8] = [
     ("ohlc", &["candles"], TimeParameter::Ohlc),
 ];
 
-/// What becomes of periods without values.
+/// How periods without values are filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fill {
     None,
@@ -76,7 +76,7 @@ const ROLLINGS: [(&str, &[&str], Rolling); 8] = [
     ("median", &[], Rolling::Median),
 ];
 
-/// What pandas calls `pct_change` is a fraction there, and here too.
+/// The kinds of change by their names. pandas' `pct_change` is a fraction, and so it is here.
 const CHANGES: [(&str, &[&str], Change); 4] = [
     ("absolute", &["diff", "difference"], Change::Absolute),
     ("percent", &["pct", "percentage", "%"], Change::Percent),
@@ -101,31 +101,32 @@ pub(super) enum Window {
 #[derive(Clone, Debug)]
 pub(super) struct Windows {
     pub(super) window: Window,
-    /// With their names.
+    /// The functions with their names.
     pub(super) functions: Vec<(&'static str, Rolling)>,
     pub(super) min: usize,
 }
 
-/// The parameters, with their words understood.
+/// The parsed parameters.
 #[derive(Debug)]
 pub(super) struct SeriesRequest {
     pub(super) time: Option<String>,
-    /// With the name of their parameter.
+    /// The columns of values, with the name of their parameter.
     pub(super) values: Option<(String, Names)>,
     pub(super) group_by: Names,
     pub(super) resample: Option<Interval>,
-    /// What is made of each period, with the ending of its column if there are several.
+    /// The functions of each period, with the suffix of their columns if there are several.
     pub(super) functions: Vec<(&'static str, PeriodFunction)>,
     /// The columns that come back, if each value has functions of its own.
     pub(super) wanted: Option<Vec<String>>,
     pub(super) fill: Fill,
     pub(super) rolling: Option<Windows>,
-    /// How far the value is that it is compared to; after it, if less than none.
+    /// The distance in rows to the value that each is compared with (negative: after it), and the kind
+    /// of change.
     pub(super) change: Option<(i64, Change)>,
     pub(super) cumulative: Vec<(&'static str, Cumulative)>,
-    /// By how many rows values are moved; towards the first ones, if less than none.
+    /// By how many rows values are shifted; negative shifts towards the first row.
     pub(super) shift: Option<i64>,
-    /// Whether gaps are looked for, and the expected length of a step if it is given.
+    /// Whether gaps are searched, and the expected length of a step if it is given.
     pub(super) gaps: Option<Option<Interval>>,
     pub(super) timezone: Option<String>,
     pub(super) limit: Option<usize>,
@@ -193,7 +194,7 @@ impl SeriesRequest {
         Ok(asked)
     }
 
-    /// Whether what is asked for needs an order of rows and no times.
+    /// Tells whether the request needs an order of rows but no times.
     pub(super) fn is_along_rows(&self) -> bool {
         let needs_times = self.resample.is_some()
             || self.gaps.is_some()
@@ -211,18 +212,18 @@ impl SeriesRequest {
             || self.has_fill
     }
 
-    /// The length of a period, or of an expected step.
+    /// Returns the length of a period, or of an expected step.
     pub(super) fn step(&self) -> Option<Interval> {
         self.resample.or(self.gaps.flatten())
     }
 
-    /// Whether nothing is to be done with the series.
+    /// Tells whether the request is for an overview of the series only.
     pub(super) fn is_overview(&self) -> bool {
         self.gaps.is_none() && !self.makes_a_table()
     }
 }
 
-/// One name or several, and where they stand.
+/// Reads one name or several, with their path.
 fn names(given: &Params<'_>, parameter: &str) -> Result<Option<(String, Names)>> {
     let named = |(path, value): (String, &Value)| {
         let names = Names::read(&path, value)?;
@@ -231,7 +232,7 @@ fn names(given: &Params<'_>, parameter: &str) -> Result<Option<(String, Names)>>
     given.value(parameter).map(named).transpose()
 }
 
-/// The functions of all columns: `{"price": "mean", "amount": ["sum", "max"]}`.
+/// Returns the functions of all columns together: `{"price": "mean", "amount": ["sum", "max"]}`.
 fn all_functions(by_column: &Map<String, Value>) -> Names {
     let mut all: Vec<String> = Vec::new();
     for (_, function) in by_column.values().flat_map(|value| one_or_more("", value)) {
@@ -243,7 +244,7 @@ fn all_functions(by_column: &Map<String, Value>) -> Names {
     Names::Many(all)
 }
 
-/// The columns of the result that they are for.
+/// Returns the columns of the result that were asked for by column.
 fn wanted(by_column: &Map<String, Value>) -> Result<Vec<String>> {
     let count = read_functions("functions", &all_functions(by_column))?.0.len();
     let mut wanted = Vec::new();
@@ -257,7 +258,7 @@ fn wanted(by_column: &Map<String, Value>) -> Result<Vec<String>> {
     Ok(wanted)
 }
 
-/// Words with their meanings, each once.
+/// Reads words with their meanings, each once.
 fn named<T: Copy + PartialEq>(
     parameter: &str,
     names: &Names,
@@ -275,7 +276,7 @@ fn named<T: Copy + PartialEq>(
 
 type Functions = Vec<(&'static str, PeriodFunction)>;
 
-/// What is made of periods, and whether that is what candles show and nothing else.
+/// Reads the functions of periods. Returns too whether they are open, high, low and close only.
 fn read_functions(path: &str, names: &Names) -> Result<(Functions, bool)> {
     let wanted = named(path, names, &FUNCTIONS)?;
     let mut functions = Vec::new();
@@ -293,7 +294,7 @@ fn read_functions(path: &str, names: &Names) -> Result<(Functions, bool)> {
     Ok((functions, matches!(wanted[..], [(_, TimeParameter::Ohlc)])))
 }
 
-/// `7`, `"7d"` or `{"window": 7, "function": "mean", "min_periods": 1}`.
+/// Reads windows: `7`, `"7d"` or `{"window": 7, "function": "mean", "min_periods": 1}`.
 fn windows(path: &str, value: &Value) -> Result<Windows> {
     let (window, functions, min) = match value {
         Value::Object(_) => {
@@ -322,7 +323,7 @@ fn windows(path: &str, value: &Value) -> Result<Windows> {
     Ok(Windows { window, functions, min })
 }
 
-/// A number of rows, or a length of time.
+/// Reads a number of rows, or a length of time.
 fn length(path: &str, value: &Value) -> Result<Window> {
     match value {
         Value::Number(_) => match count(path, value)? {
@@ -340,7 +341,7 @@ fn length(path: &str, value: &Value) -> Result<Window> {
     }
 }
 
-/// What is given as `change`, or as pandas has it: `"pct_change": true`, `"diff": 7`.
+/// Reads `change`, or as in pandas `"pct_change": true` and `"diff": 7`.
 fn read_change(given: &Params<'_>) -> Result<Option<(i64, Change)>> {
     let mut changes = Vec::from_iter(given.read("change", change)?.flatten());
     for (name, kind) in [("pct_change", Change::Fraction), ("diff", Change::Absolute)] {
@@ -365,7 +366,7 @@ fn periods(path: &str, value: &Value) -> Result<i64> {
     }
 }
 
-/// `1`, `-1` or `{"periods": 1}`.
+/// Reads a shift: `1`, `-1` or `{"periods": 1}`.
 fn shift(path: &str, value: &Value) -> Result<i64> {
     match value {
         Value::Bool(true) => Ok(1),
@@ -377,7 +378,7 @@ fn shift(path: &str, value: &Value) -> Result<i64> {
     }
 }
 
-/// `true`, `"percent"` or `{"kind": "percent", "periods": 7}`.
+/// Reads a change: `true`, `"percent"` or `{"kind": "percent", "periods": 7}`.
 fn change(path: &str, value: &Value) -> Result<Option<(i64, Change)>> {
     let kind = |path: &str, value: &Value| word(path, text(path, value)?, &CHANGES);
     match value {
@@ -392,7 +393,7 @@ fn change(path: &str, value: &Value) -> Result<Option<(i64, Change)>> {
     }
 }
 
-/// `"sum"` or `["sum", "max"]`; `true` is the sum.
+/// Reads running figures: `"sum"` or `["sum", "max"]`; `true` is the sum.
 fn cumulative(path: &str, value: &Value) -> Result<Vec<(&'static str, Cumulative)>> {
     match value {
         Value::Bool(is_asked) => Ok(Vec::from_iter(is_asked.then_some(("sum", Cumulative::Sum)))),
@@ -401,7 +402,7 @@ fn cumulative(path: &str, value: &Value) -> Result<Vec<(&'static str, Cumulative
     }
 }
 
-/// `true` or `{"expected": "1d"}`.
+/// Reads the search for gaps: `true` or `{"expected": "1d"}`.
 fn gaps(path: &str, value: &Value) -> Result<Option<Option<Interval>>> {
     match value {
         Value::Bool(is_asked) => Ok(is_asked.then_some(None)),

@@ -16,12 +16,12 @@ use crate::{
 /// The most periods of a result.
 const MAX_PERIODS: i64 = 5_000_000;
 
-/// What is known of a column in a period.
+/// The running figures of a column in a period.
 #[derive(Clone, Copy, Debug)]
 struct PeriodFigures {
     count: u64,
     sum: f64,
-    /// What additions have lost, as Kahan keeps it.
+    /// The rounding errors of the additions (Kahan summation).
     lost: f64,
     min: f64,
     max: f64,
@@ -82,7 +82,7 @@ struct Periods {
 }
 
 impl Periods {
-    /// The figures of a period, one for each column of values.
+    /// Computes the figures of a period, one for each column of values.
     fn of(
         &mut self,
         period: i64,
@@ -139,8 +139,8 @@ pub(super) async fn run(
     Ok((groups, series))
 }
 
-/// Where the periods of each group are counted from; a pass of its own, if that depends on where
-/// it begins.
+/// Returns where the periods of each group are counted from. It takes a pass over the rows of its own if
+/// that depends on where the series begin; otherwise the list is empty.
 async fn origins(
     source: &mut Source<'_>,
     groups: &mut Groups,

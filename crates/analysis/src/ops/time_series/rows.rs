@@ -30,7 +30,7 @@ use crate::{
     work::{AnalysisContext, OpOutput},
 };
 
-/// What the rows are ordered by, if it is not time that figures follow; nothing is their own order.
+/// Returns what rows are sorted by if figures follow the rows and not the time; none is their own order.
 pub(super) async fn order(
     work: &AnalysisContext,
     asked: &SeriesRequest,
@@ -107,7 +107,7 @@ pub(super) async fn run(
     Ok(rows.finish()?.into())
 }
 
-/// The columns that figures are of, each with its place in the parameters.
+/// Returns the columns that figures are computed of, each with its path in the parameters.
 fn values(
     work: &AnalysisContext,
     asked: &SeriesRequest,
@@ -136,7 +136,7 @@ fn values(
     named.collect()
 }
 
-/// What is asked for of a column: names and functions of a window.
+/// Returns the window functions for a column, with the names of the results.
 async fn functions(
     work: &AnalysisContext,
     frame: &DataFrame,

@@ -61,7 +61,7 @@ pub(crate) async fn run(
     }
 }
 
-/// The groups by their values, and their series in that order; without those that have no times.
+/// Returns the groups in the order of their values, and their series, without groups that have no times.
 fn sorted(groups: &Groups, series: Vec<TimeSeries>) -> (Vec<usize>, Vec<TimeSeries>) {
     let order = groups.sorted();
     let mut series: Vec<Option<TimeSeries>> = series.into_iter().map(Some).collect();

@@ -41,7 +41,7 @@ impl TimeSeries {
         self.columns.iter_mut().zip(values).for_each(|(column, value)| column.values.push(value));
     }
 
-    /// By time; what is of the same time stays in its order.
+    /// Sorts by time; rows of the same time stay in their order.
     pub(super) fn sort(&mut self) {
         if self.times.is_sorted() {
             return;
@@ -86,7 +86,7 @@ impl TimeSeries {
         self
     }
 
-    /// Where the window of each row begins. A window of time has its end in it and not its
+    /// Returns where the window of each row begins. A window of time includes its end but not its
     /// beginning.
     fn starts(&self, window: Window) -> Vec<usize> {
         let mut start = 0;
@@ -118,7 +118,7 @@ pub(super) fn cumulative_name(column: &str, function: &str) -> String {
     format!("{column}_cumulative_{function}")
 }
 
-/// How the name of a column of changes ends, so that nobody takes a tenth for a tenth of a per cent.
+/// Returns the suffix of a column of changes, so that nobody takes a tenth for a tenth of a per cent.
 fn suffix(kind: Change) -> &'static str {
     match kind {
         Change::Absolute => "",

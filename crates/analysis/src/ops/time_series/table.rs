@@ -24,7 +24,7 @@ use crate::{
     work::{AnalysisContext, OpOutput},
 };
 
-/// What tables are made with.
+/// The context in which result tables are made.
 pub(super) struct SeriesTable<'a> {
     pub(super) work: &'a AnalysisContext,
     pub(super) source: &'a Source<'a>,
@@ -38,7 +38,7 @@ pub(super) struct SeriesTable<'a> {
 pub(super) type NamedArray = (String, ArrayRef);
 
 impl SeriesTable<'_> {
-    /// The series themselves, one after the other.
+    /// Returns the series themselves, one after the other.
     pub(super) fn outcome(&self, series: &[TimeSeries], held: HeldArrays) -> Result<OpOutput> {
         let rows: usize = series.iter().map(|series| series.times.len()).sum();
         let width = series.first().map_or(1, |series| series.columns.len() + 1);
@@ -61,7 +61,7 @@ impl SeriesTable<'_> {
         Ok(OpOutput { facts, frame: Some(self.frame(columns, held)?), later: None })
     }
 
-    /// The figures that all results have.
+    /// Returns the facts that all results have.
     pub(super) fn facts(
         &self,
         firsts: impl Iterator<Item = i64>,
@@ -78,7 +78,7 @@ impl SeriesTable<'_> {
         facts
     }
 
-    /// A time as text.
+    /// Writes a time as text.
     pub(super) fn text(&self, time: i64) -> String {
         match &self.read.zone {
             Some((_, zone)) => format(time, Some(on_clock(time, *zone) - time)),
@@ -87,7 +87,7 @@ impl SeriesTable<'_> {
         }
     }
 
-    /// The columns that were grouped by; each group has as many rows as given.
+    /// Returns the columns that were grouped by, with each group repeated for its number of rows.
     pub(super) fn group_columns(
         &self,
         counts: impl Iterator<Item = usize>,
@@ -115,7 +115,7 @@ impl SeriesTable<'_> {
         }
     }
 
-    /// A table; where two columns have the same name, the later one gets another.
+    /// Makes a table. Where two columns have the same name, the later one gets another.
     pub(super) fn frame(&self, columns: Vec<NamedArray>, held: HeldArrays) -> Result<DataFrame> {
         let mut names: Vec<String> = Vec::new();
         let mut fields = Vec::new();
@@ -134,7 +134,7 @@ impl SeriesTable<'_> {
     }
 }
 
-/// The same column of several series.
+/// Joins the same column of several series.
 fn numbers(parts: &[&SeriesColumn]) -> ArrayRef {
     let values = parts.iter().flat_map(|column| column.values.iter().copied());
     if parts.iter().all(|column| column.is_count) {

@@ -1,4 +1,4 @@
-//! Values as another type.
+//! Converts values into another type.
 
 use datafusion::{
     arrow::{
@@ -76,8 +76,8 @@ impl Target {
     }
 }
 
-/// `{"price": "float"}`. What cannot be read becomes null, of which a note is made, or is an error
-/// if `strict`.
+/// Applies `{"price": "float"}`. A value that cannot be converted becomes null, which is noted, or is an
+/// error if `strict`.
 pub(super) async fn apply(
     work: &AnalysisContext,
     rows: OrderedRows,
@@ -149,14 +149,14 @@ fn converted(value: Expr, data_type: &DataType, target: Target, numbers: Numbers
     Some(converted)
 }
 
-/// A number as a whole number; null where that would be another one.
+/// Converts a number into an integer; null where it has a fraction.
 fn without_fraction(value: Expr, data_type: &DataType) -> Result<Expr> {
     let whole = try_cast(value.clone(), DataType::Int64);
     let is_same = try_cast(whole.clone(), data_type.clone()).eq(value);
     Ok(when(is_same, whole).end()?)
 }
 
-/// Counts what cannot be read, in one pass.
+/// Counts the values that cannot be converted, in one pass.
 async fn check(
     work: &AnalysisContext,
     frame: &DataFrame,
@@ -193,7 +193,7 @@ async fn check(
     Ok(())
 }
 
-/// A value that cannot be read.
+/// Returns a value that cannot be converted, as an example.
 async fn example(
     work: &AnalysisContext,
     frame: &DataFrame,

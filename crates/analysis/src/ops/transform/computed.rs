@@ -25,7 +25,7 @@ use crate::{
 /// How deep columns may build on each other; planning takes ever longer.
 const MAX_DEPTH: usize = 50;
 
-/// `{"total": "price * quantity"}`. Each may use those before it.
+/// Applies `{"total": "price * quantity"}`. Each value may use those before it.
 pub(super) fn apply(
     work: &AnalysisContext,
     mut rows: OrderedRows,

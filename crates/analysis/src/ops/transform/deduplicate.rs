@@ -34,7 +34,7 @@ enum KeptRow {
 const KEEP: &[(&str, KeptRow)] = &[("first", KeptRow::First), ("last", KeptRow::Last)];
 
 impl Duplicates {
-    /// `true`, fields, or `{"fields": […], "keep": "last"}`.
+    /// Reads `true`, fields, or `{"fields": […], "keep": "last"}`.
     pub(super) fn read(given: &Params<'_>) -> Result<Option<Self>> {
         let keep = given.choice("keep", KEEP)?;
         let (fields, own_keep) = match given.value("deduplicate") {

@@ -24,7 +24,7 @@ use crate::{
     work::AnalysisContext,
 };
 
-/// `{"amount": 0, "name": "unknown"}`, or one value for all columns that can hold it.
+/// Applies `{"amount": 0, "name": "unknown"}`, or one value for all columns that can hold it.
 pub(super) async fn apply(
     work: &AnalysisContext,
     rows: OrderedRows,
@@ -58,7 +58,7 @@ pub(super) async fn apply(
     rows.with(results)
 }
 
-/// What missing values become, as pandas' `fillna` and `interpolate` have it.
+/// How missing values are filled, as in pandas' `fillna` and `interpolate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FillMethod {
     Previous,
@@ -84,7 +84,8 @@ const METHODS: &[(&str, FillMethod)] = &[
     ("average", FillMethod::Mean),
 ];
 
-/// `{"method": "previous", "fields": ["amount"]}`; without fields all that it can be done for.
+/// Applies `{"method": "previous", "fields": ["amount"]}`; without fields to all columns that the method
+/// can fill.
 async fn by_method(
     work: &AnalysisContext,
     rows: OrderedRows,
@@ -128,7 +129,7 @@ async fn by_method(
     rows.with(results)
 }
 
-/// Whether a column counts as text only because it has no values that would say otherwise.
+/// Tells whether a column counts as text only because it has no values that would say otherwise.
 async fn is_without_values(
     work: &AnalysisContext,
     frame: &DataFrame,

@@ -33,8 +33,8 @@ use crate::{
     work::AnalysisContext,
 };
 
-/// A field, or `{"field": "orders", "drop_empty": true}`. Objects in the list become columns with
-/// dotted names. A row without elements stays, with nothing in it, unless `drop_empty`.
+/// Applies a field, or `{"field": "orders", "drop_empty": true}`. Objects in the list become columns
+/// with dotted names. A row without elements stays, with null in these columns, unless `drop_empty`.
 pub(super) async fn apply(
     work: &AnalysisContext,
     rows: OrderedRows,
@@ -130,7 +130,7 @@ struct Parts {
 }
 
 impl Elements {
-    /// All that is made of elements is called by names that no column begins with.
+    /// Chooses names for temporary columns that no column begins with.
     fn new(frame: &DataFrame, field: &ParamName) -> Self {
         let names = columns::names(frame);
         let mut prefix = "__element".to_owned();

@@ -160,14 +160,14 @@ fn read_keys(
     Ok(keys)
 }
 
-/// The columns that both have, which pandas' `merge` takes if none are named.
+/// Returns the columns that both tables have, which pandas' `merge` takes if none are named.
 fn common(left: &DataFrame, right: &DataFrame) -> JoinKeys {
     let names = columns::names(left).into_iter().filter(|name| columns::has(right, name));
     let named = |name: String| ParamName { path: "on".to_owned(), name };
     names.map(named).map(|key| (key.clone(), key)).collect()
 }
 
-/// Two keys as values that can be the same: numbers may be written as text on one side.
+/// Converts two keys into values that can be equal: numbers may be written as text on one side.
 async fn alike(
     work: &AnalysisContext,
     (left, left_key): (&DataFrame, &ParamName),
@@ -200,7 +200,7 @@ async fn alike(
     })
 }
 
-/// A key that is text as a number, with all its digits if those of the other table are whole.
+/// Converts a key of text into a number, with all its digits if those of the other table are integers.
 async fn number_like(
     data_type: &DataType,
     work: &AnalysisContext,
@@ -214,7 +214,7 @@ async fn number_like(
     }
 }
 
-/// The columns of the result: those of this table, then those of the other. A key with the same
+/// Returns the columns of the result: those of this table, then those of the other. A key with the same
 /// name in both is one column.
 fn outputs(
     path: &str,

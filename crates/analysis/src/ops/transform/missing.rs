@@ -16,7 +16,7 @@ use crate::{
 
 const HOW: &[(&str, bool)] = &[("any", false), ("all", true)];
 
-/// `true` for all columns, names, or `{"fields": …, "how": "all"}`.
+/// Applies `true` for all columns, names, or `{"fields": …, "how": "all"}`.
 pub(super) fn apply(
     work: &AnalysisContext,
     rows: OrderedRows,

@@ -95,7 +95,7 @@ pub(super) async fn apply(
     OrderedRows::sorted(frame, sort)
 }
 
-/// One figure for each column of values, under a name that no column has.
+/// Reads one figure for each column of values, under a name that no column has.
 fn read_figures(frame: &DataFrame, given: &Params<'_>) -> Result<Vec<Figure>> {
     let mut figures = wanted_figures(given)?;
     for (index, figure) in figures.iter_mut().enumerate() {
@@ -125,7 +125,7 @@ fn wanted_figures(given: &Params<'_>) -> Result<Vec<Figure>> {
     values.into_iter().map(figure).collect()
 }
 
-/// The different values of a column in their order, and their texts.
+/// Returns the different values of a column in their order, with their texts.
 async fn values_of(
     work: &AnalysisContext,
     frame: &DataFrame,

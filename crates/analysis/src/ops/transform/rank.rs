@@ -1,4 +1,4 @@
-//! Where values stand among the others, as pandas' `rank` says it.
+//! Ranks values, like pandas' `rank`.
 
 use datafusion::{
     arrow::datatypes::DataType,
@@ -23,7 +23,7 @@ use crate::{
     work::AnalysisContext,
 };
 
-/// What values that are the same get.
+/// The rank that equal values get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ties {
     Average,
@@ -41,7 +41,7 @@ const TIES: &[(&str, Ties)] = &[
     ("dense", Ties::Dense),
 ];
 
-/// One column for each field, which gets the ranks of its values.
+/// The parameters of ranks. Each field gets a column with the ranks of its values.
 struct Ranks {
     fields: Vec<ParamName>,
     groups: Vec<ParamName>,
@@ -52,7 +52,7 @@ struct Ranks {
 }
 
 impl Ranks {
-    /// `"roi"`, `["roi", "price"]` or `{"field": "roi", "group_by": "sector", "method": "min"}`.
+    /// Reads `"roi"`, `["roi", "price"]` or `{"field": "roi", "group_by": "sector", "method": "min"}`.
     fn read(path: &str, value: &Value) -> Result<Self> {
         let Value::Object(_) = value else {
             let fields = list_of_names(path, value)?;
@@ -89,7 +89,7 @@ impl Ranks {
         Ok(ranks)
     }
 
-    /// The rank of a value among those of its group; what is missing has none.
+    /// Returns the rank of a value within its group; null for a missing value.
     fn of(&self, value: &Expr, groups: &[Expr], row: &str) -> Result<Expr> {
         let by_value = value.clone().sort(!self.is_descending, false);
         let among = |function: Expr, groups: Vec<Expr>, by: Vec<SortExpr>| {

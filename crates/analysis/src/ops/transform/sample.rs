@@ -1,4 +1,4 @@
-//! Some rows by chance, the same for the same seed.
+//! Takes a random sample of rows, the same for the same seed.
 
 use datafusion::prelude::ident;
 use serde_json::Value;
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// A number, or `{"n": 100, "seed": 7}`.
+/// Applies a sample: a number, or `{"n": 100, "seed": 7}`.
 pub(super) fn apply(
     rows: OrderedRows,
     path: &str,

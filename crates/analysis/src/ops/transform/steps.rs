@@ -1,4 +1,4 @@
-//! What is asked for at once or in steps, done in its order.
+//! Runs the parts of a `transform`, which are given together or in steps, in their order.
 
 use datafusion::prelude::ident;
 use serde_json::{Map, Value};
@@ -23,7 +23,7 @@ use crate::{
 
 const STEPS: &str = "steps";
 
-/// Each step makes the plan deeper, and planning takes ever longer.
+/// The most steps. Each makes the plan deeper, and planning takes ever longer.
 const MAX_STEPS: usize = 50;
 const MAX_JOINS: usize = 20;
 
@@ -61,7 +61,7 @@ async fn step(
     chosen(work, rows, given)
 }
 
-/// Values as they shall be.
+/// Applies the parts that change values.
 async fn prepared(
     work: &AnalysisContext,
     mut rows: OrderedRows,
@@ -99,7 +99,7 @@ async fn prepared(
     Ok(rows)
 }
 
-/// Rows as they shall be.
+/// Applies the parts that change rows.
 async fn shaped(
     work: &AnalysisContext,
     mut rows: OrderedRows,
@@ -125,7 +125,7 @@ async fn shaped(
     Ok(rows)
 }
 
-/// The columns and rows that are wanted.
+/// Selects columns and rows.
 fn chosen(
     work: &AnalysisContext,
     mut rows: OrderedRows,

@@ -1,4 +1,4 @@
-//! Columns as rows: for each row, one row for each of the columns.
+//! Turns columns into rows: for each row, one row for each of the columns.
 
 use datafusion::{
     arrow::datatypes::DataType,
@@ -64,7 +64,7 @@ fn rest(frame: &DataFrame, ids: &[ParamName], path: &str) -> Vec<ParamName> {
     names.map(|name| ParamName { path: path.to_owned(), name }).collect()
 }
 
-/// What all these columns can be: whole numbers, numbers, the type that they all have, or text.
+/// Returns a type that all these columns can have: integers, floats, the type that they share, or text.
 fn common_type(work: &AnalysisContext, frame: &DataFrame, values: &[ParamName]) -> DataType {
     let types: Vec<DataType> =
         values.iter().map(|column| columns::data_type(frame, &column.name)).collect();

@@ -1,4 +1,4 @@
-//! Comparisons with values and with other columns.
+//! Compares columns with values and with other columns.
 
 use datafusion::{
     arrow::datatypes::{DataType, TimeUnit},
@@ -64,21 +64,21 @@ impl BoundOperator {
     }
 }
 
-/// How the values of a column compare with a given one.
+/// The comparison of a column with a given value.
 #[derive(Clone, Debug)]
 pub(super) struct Bound {
     pub(super) holds: Expr,
-    /// When a value cannot be compared with the given one, and what it is not then.
+    /// A condition for values that cannot be compared with the given one, and what such a value is not.
     pub(super) unread: Option<(Expr, &'static str)>,
 }
 
 impl Bound {
-    /// Of values which can all be compared.
+    /// Makes the comparison of values which can all be compared.
     fn of_all(holds: Expr) -> Self {
         Self { holds, unread: None }
     }
 
-    /// What cannot be compared with a value is surely another one.
+    /// Counts values that cannot be compared with the given one as different from it.
     fn or_another(self) -> Result<Self> {
         let Self { holds, unread } = self;
         Ok(Self::of_all(match unread {
@@ -88,8 +88,7 @@ impl Bound {
     }
 }
 
-/// Compares with a value that was given; one that nothing of the column's type can be compared with
-/// is an error.
+/// Compares a column with a given value. Fails if no value of the column's type can be compared with it.
 pub(super) fn bound(
     path: &str,
     subject: &CheckedColumn,
@@ -135,7 +134,7 @@ fn unfit(path: &str, subject: &CheckedColumn, value: &Value) -> AnalysisError {
     AnalysisError::parameter(path, reason)
 }
 
-/// A number is compared with the numbers that are written in a column of text.
+/// Compares a number with the numbers in a column of text.
 fn number_in_text(
     subject: &CheckedColumn,
     operator: BoundOperator,
@@ -151,7 +150,7 @@ fn number_in_text(
     Ok(Bound { holds, unread: Some((is_unread, WANTED)) })
 }
 
-/// A text is compared as the number or the time that is written in it, else as text.
+/// Compares a text with a column of text: as the number or the time that is written in it, else as text.
 fn text_in_text(
     subject: &CheckedColumn,
     operator: BoundOperator,
@@ -197,7 +196,7 @@ pub(super) fn has_zone(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Timestamp(_, Some(_)))
 }
 
-/// What a clock in the zone of the column shows; a time without a zone as it is.
+/// Returns a time column in the local time of its zone; times without a zone stay unchanged.
 pub(super) fn on_clock(subject: &CheckedColumn) -> Expr {
     let column = subject.column.clone();
     if has_zone(&subject.data_type) { to_local_time(vec![column]) } else { column }
@@ -208,7 +207,7 @@ fn micros(column: Expr) -> Expr {
     cast(cast(column, plain), DataType::Int64)
 }
 
-/// Whether a value is one of those in a list, as the condition `in` has it. Null stands for a
+/// Returns a condition for whether a value is in a list, like the condition `in`. Null stands for a
 /// missing value.
 pub(super) fn list(subject: &CheckedColumn, listed: &Listed, coerce: Coerce) -> Result<Expr> {
     let Listed { path, values } = listed;
@@ -244,7 +243,7 @@ fn is_literal_of(value: &Expr, data_type: &DataType) -> bool {
     matches!(value, Expr::Literal(value, _) if value.data_type() == *data_type)
 }
 
-/// Whether two values of a row compare; null if one is missing.
+/// Compares two values of a row; null if one is missing.
 pub(super) fn compare(
     path: &str,
     left: &CheckedColumn,

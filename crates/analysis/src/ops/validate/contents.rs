@@ -32,7 +32,7 @@ static ORDER: LazyLock<ScalarUDF> = LazyLock::new(|| {
 impl Content {
     pub(super) const ALL: [Self; 3] = [Self::Number, Self::Time, Self::Words];
 
-    /// A number first, as a year is one as well.
+    /// Returns the kind of a text. Numbers come first, because a year is one as well.
     pub(super) fn of(text: &str) -> Self {
         if Number::read(text).is_some() {
             Self::Number
@@ -51,23 +51,24 @@ impl Content {
         }
     }
 
-    /// Whether this is written in a text.
+    /// Returns an expression for whether a text has contents of this kind.
     pub(super) fn is_in(self, text: Expr) -> Expr {
         CONTENT.call(vec![text]).eq(lit(self.figure()))
     }
 
-    /// The texts that this is written in; null in the place of others.
+    /// Returns the texts that have contents of this kind, and null in the place of others.
     pub(super) fn only(self, text: Expr) -> Result<Expr> {
         Ok(when(self.is_in(text.clone()), text).end()?)
     }
 }
 
-/// Below, at or above 0, as the first text is below, at or above the second.
+/// Returns an expression that compares two texts: below, at or above 0 as the first is below, at or
+/// above the second.
 pub(super) fn order(left: Expr, right: Expr) -> Expr {
     ORDER.call(vec![left, right])
 }
 
-/// Numbers are compared with numbers and times with times; all else as it is written.
+/// Compares numbers with numbers and times with times; all others as text.
 fn compare(left: &str, right: &str) -> Ordering {
     if let (Some(left), Some(right)) = (Number::read(left), Number::read(right)) {
         return left.compare(right);
@@ -78,7 +79,7 @@ fn compare(left: &str, right: &str) -> Ordering {
     }
 }
 
-/// A time without a zone is one of the clock that the other was written by.
+/// Compares two times. If one has no zone, their local times are compared.
 fn compare_times(left: Time, right: Time) -> Ordering {
     if left.is_zoned() && right.is_zoned() {
         left.micros.cmp(&right.micros)
@@ -87,7 +88,7 @@ fn compare_times(left: Time, right: Time) -> Ordering {
     }
 }
 
-/// A float has no room for all digits of a whole number.
+/// A number. Integers are kept beside the float, which cannot hold all their digits.
 #[derive(Clone, Copy, Debug)]
 struct Number {
     float: f64,
@@ -95,8 +96,8 @@ struct Number {
 }
 
 impl Number {
-    /// What begins with needless zeros or a plus is no number but a code, and another code if it
-    /// is written in another way.
+    /// Parses a number. Text with leading zeros or a plus sign is not a number but a code, which differs
+    /// from the same digits written in another way.
     fn read(text: &str) -> Option<Self> {
         let text = text.trim();
         let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();

@@ -10,13 +10,13 @@ use crate::{
     suggestion::Suggestion,
 };
 
-/// What stands before an example.
+/// The words before an example.
 const AS_IN: &str = "; as in ";
 
-/// An entry of `validations`, and where it stands in the parameters.
+/// An entry of `validations`, after its path.
 pub(super) type WrittenRule = (String, Value);
 
-/// Parameters that have a value for each field, and the facet of a rule that each is.
+/// Parameters that have a value for each field, with the name of the rule that each sets.
 const BY_FIELD: &[(&str, &str)] = &[
     ("types", "type"),
     ("min", "min"),
@@ -37,8 +37,8 @@ fn without_fields(path: &str, fields: Value) -> AnalysisError {
     AnalysisError::suggesting(path, "for which fields is missing", suggestion)
 }
 
-/// All rules of a request, one for each field as far as they are written by facet: what is not of
-/// its type is not told as out of bounds too.
+/// Returns all rules of a request. Those that are written by facet are merged into one rule for each
+/// field, so that a value of a wrong type is not reported as out of bounds too.
 pub(super) fn rules(
     given: &Params<'_>,
     parameters: &Map<String, Value>,
@@ -91,7 +91,7 @@ impl FacetRules {
         self.fields[at].2.insert(facet.to_owned(), value);
     }
 
-    /// A list of rules, one rule, or an object with the rule of each field.
+    /// Reads a list of rules, one rule, or an object with the rule of each field.
     fn validations(&mut self, path: &str, value: &Value) -> Result<()> {
         if value.is_object() && !is_rule(value) {
             return self.schema(path, value);
@@ -101,8 +101,8 @@ impl FacetRules {
         Ok(())
     }
 
-    /// `{"id": "integer", "price": {"type": "numeric", "min": 0}}`, a list of rules, or of columns
-    /// that have to be there.
+    /// Reads `{"id": "integer", "price": {"type": "numeric", "min": 0}}`, a list of rules, or a list of
+    /// required columns.
     fn schema(&mut self, path: &str, value: &Value) -> Result<()> {
         if let Value::Array(entries) = value {
             return match entries.iter().all(Value::is_object) {
@@ -157,7 +157,7 @@ impl FacetRules {
         Ok(())
     }
 
-    /// `{"price": [0, 100]}` or `{"price": {"min": 0}}`.
+    /// Reads `{"price": [0, 100]}` or `{"price": {"min": 0}}`.
     fn ranges(&mut self, path: &str, value: &Value) -> Result<()> {
         for (field, range) in pairs(path, value)? {
             let ends = match range {
@@ -174,7 +174,7 @@ impl FacetRules {
         Ok(())
     }
 
-    /// What is said of whole rows, or of the table.
+    /// Reads the rules for whole rows, or for the table.
     fn of_rows(&mut self, given: &Params<'_>) -> Result<()> {
         if let Some((path, value)) = given.value("unique") {
             // A list is unique together; a list of lists is several of those.
@@ -206,7 +206,7 @@ impl FacetRules {
     }
 }
 
-/// Whether an object is one rule, not fields with rules.
+/// Tells whether an object is one rule, and not fields with rules.
 fn is_rule(value: &Value) -> bool {
     let names = |key: &String| {
         let names = ["field", "fields", "expression", "unique", "row_count"];

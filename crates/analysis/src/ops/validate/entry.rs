@@ -1,4 +1,4 @@
-//! Rules as they are written.
+//! Parses rules.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ use crate::{
 const SEVERITIES: &[(&str, Severity)] =
     &[("error", Severity::Error), ("warning", Severity::Warning)];
 
-/// What is said of a field, or of the table.
+/// The rules for a field, or for the table.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) field: Option<String>,
@@ -78,7 +78,7 @@ impl Entry {
         })
     }
 
-    /// Something that is said of a field, if there is any.
+    /// Returns the name of a rule for a field, if there is any.
     pub(super) fn facet_of_a_field(&self) -> Option<&'static str> {
         let facets = [
             ("type", self.kind.is_some()),
@@ -101,15 +101,15 @@ impl Entry {
     }
 }
 
-/// What text may stand for.
+/// The types that text may stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Coerce {
-    /// Only for itself.
+    /// Text only.
     Nothing,
-    /// For the number, the time or the boolean that is written in it. One value that is none makes
-    /// text of a whole column, in which the others are still what they were.
+    /// The number, the time or the boolean that is written in it. A single other value makes a whole
+    /// column text, in which the rest still are what they were.
     Written,
-    /// Also for a number of another column, and 1 and 0 for true and false.
+    /// The same, also when compared with a number of another column, and 1 and 0 for true and false.
     Anything,
 }
 
@@ -123,14 +123,14 @@ impl From<Option<bool>> for Coerce {
     }
 }
 
-/// Values, and where they stand in the parameters.
+/// Values with their path in the parameters.
 #[derive(Debug)]
 pub(super) struct Listed {
     pub(super) path: String,
     pub(super) values: Vec<Value>,
 }
 
-/// Whether the field has each value once, or which fields together do.
+/// Whether the field's values must be unique, or which fields must be unique together.
 #[derive(Debug)]
 pub(super) enum Unique {
     Flag(bool),
@@ -147,7 +147,7 @@ impl Unique {
     }
 }
 
-/// The field of another table that has to have the value.
+/// A field of another table that must have the value.
 #[derive(Debug)]
 pub(super) struct Reference {
     pub(super) table: String,
@@ -179,7 +179,7 @@ impl Compare {
         })
     }
 
-    /// `{"field": "other"}`, or a value.
+    /// Reads `{"field": "other"}`, or a value.
     pub(super) fn equal_to(other: &Value) -> Self {
         let field = other.get("field").and_then(Value::as_str).map(str::to_owned);
         let value = field.is_none().then(|| other.clone());
@@ -187,7 +187,7 @@ impl Compare {
     }
 }
 
-/// `true` (never less than before), or `"strict"` (always more than before).
+/// How values must increase: `true` (never less than before), or `"strict"` (always more than before).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Increasing {
     Weakly,

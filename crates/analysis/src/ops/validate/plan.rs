@@ -1,4 +1,5 @@
-//! The query that finds violations: columns of the table, what they are compared with, and checks.
+//! Builds the query that finds violations: columns of the table, what they are compared with, and
+//! checks.
 
 use datafusion::{
     arrow::{compute::can_cast_types, datatypes::DataType},
@@ -37,9 +38,9 @@ pub(super) struct RuleCheck {
     pub(super) severity: Severity,
     /// Null counts as false.
     pub(super) violated: Expr,
-    /// What breaks the rule, as text.
+    /// The value that breaks the rule, as text.
     pub(super) value: Option<Expr>,
-    /// What is said of it, which may depend on the value.
+    /// The message about it, which may depend on the value.
     pub(super) message: Expr,
 }
 
@@ -49,7 +50,7 @@ pub(super) struct CheckedColumn {
     pub(super) field: String,
     pub(super) column: Expr,
     pub(super) data_type: DataType,
-    /// When a value is not of the type that it has to have, if it has to have one.
+    /// A condition for values that do not have the required type, if one is required.
     pub(super) misfits: Option<Expr>,
 }
 
@@ -58,20 +59,18 @@ impl CheckedColumn {
         self.column.clone().is_not_null()
     }
 
-    /// That there is a value of which something does not hold, or of which it cannot be said.
-    ///
-    /// This is a case, as the planner takes `IS NOT TRUE` to be null at times.
+    /// Returns a condition that is true if there is a value for which `holds` is false or null.
     pub(super) fn unless(&self, holds: Expr) -> Result<Expr> {
         Ok(when(holds, lit(false)).otherwise(self.is_there())?)
     }
 
-    /// The value as text, if it can be written as such.
+    /// Returns the value as text, if it can be cast.
     pub(super) fn text(&self) -> Option<Expr> {
         can_cast_types(&self.data_type, &DataType::Utf8)
             .then(|| cast(self.column.clone(), DataType::Utf8))
     }
 
-    /// The value as text, where a rule needs it.
+    /// Returns the value as text for a rule, or the error that it cannot be cast.
     pub(super) fn as_text(&self, path: &str) -> Result<Expr> {
         self.text().ok_or_else(|| {
             let reason =
@@ -81,7 +80,7 @@ impl CheckedColumn {
     }
 }
 
-/// Several values as text, with their names if there are several.
+/// Returns values as one text, with their names if there are several.
 pub(super) fn values(subjects: &[CheckedColumn]) -> Option<Expr> {
     if let [subject] = subjects {
         return subject.text();
@@ -95,8 +94,8 @@ pub(super) fn values(subjects: &[CheckedColumn]) -> Option<Expr> {
     Some(concat(parts))
 }
 
-/// Columns have names of our own (`c0`, …), so that those of the table cannot be confused with
-/// what is added to it.
+/// The plan of a validation. Columns have names of our own (`c0`, …), so that those of the table cannot
+/// be confused with added ones.
 pub(super) struct ValidationPlan<'a> {
     pub(super) work: &'a AnalysisContext,
     pub(super) frame: DataFrame,
@@ -128,7 +127,7 @@ impl<'a> ValidationPlan<'a> {
         self.frame.schema().fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// A column of the table, by a name that is known to be there. NaN counts as missing.
+    /// Selects a column of the table, whose name is known to exist. NaN counts as missing.
     pub(super) fn subject(&mut self, field: &str) -> Result<CheckedColumn> {
         let known = self.fields.iter().find(|(name, _)| name == field).map(|(_, at)| *at);
         let at = match known {
@@ -154,19 +153,20 @@ impl<'a> ValidationPlan<'a> {
         Ok(CheckedColumn { field: field.to_owned(), column, data_type, misfits: None })
     }
 
-    /// Something computed from a row of the table.
+    /// Selects a value that is computed from a row of the table.
     pub(super) fn take(&mut self, value: Expr, data_type: DataType) -> Expr {
         self.taken.push((value, data_type));
         ident(format!("c{}", self.taken.len() - 1))
     }
 
-    /// Whether these values are together in several rows; what is missing is never the same.
+    /// Returns a condition for whether several rows have the same combination of these values. Missing
+    /// values are never the same.
     pub(super) fn occurs_again(&mut self, subjects: &[CheckedColumn]) -> Expr {
         let keys = subjects.iter().map(|subject| subject.column.clone()).collect();
         ident(format!("repeated{}", place_of(&mut self.repeated, keys))).is_not_null()
     }
 
-    /// Whether another table has the value.
+    /// Returns a condition for whether another table has the value.
     pub(super) async fn is_in_table(
         &mut self,
         path: &str,
@@ -188,13 +188,13 @@ impl<'a> ValidationPlan<'a> {
         Ok(ident(format!("known{at}")))
     }
 
-    /// The last value before the row's.
+    /// Returns the last value before that of the row.
     pub(super) fn before(&mut self, value: Expr) -> Expr {
         ident(format!("before{}", place_of(&mut self.before, value)))
     }
 
-    /// What is written in the texts of a column. To look for the last number where there is none
-    /// would keep all rows in memory.
+    /// Returns the kinds of contents in the texts of a column. Searching for the last number of a column
+    /// that has none would keep all rows in memory.
     pub(super) async fn contents(&self, subject: &CheckedColumn) -> Result<Vec<Content>> {
         let text = cast(ident(&subject.field), DataType::Utf8);
         let counts = Content::ALL.into_iter().map(|content| content.only(text.clone()).map(count));
@@ -204,8 +204,8 @@ impl<'a> ValidationPlan<'a> {
         Ok(found.map(|(content, _)| content).collect())
     }
 
-    /// Every row with its number, the columns that were taken and whether it breaks each rule, as
-    /// `v0` and so on.
+    /// Makes a frame of every row with its number, the selected columns, and whether it breaks each rule
+    /// as `v0` and so on.
     pub(super) async fn rows(&self) -> Result<DataFrame> {
         let taken = self.taken.iter().enumerate();
         let mut selected: Vec<Expr> =
@@ -238,7 +238,8 @@ impl<'a> ValidationPlan<'a> {
     }
 }
 
-/// Where something is in a list; it is added if it is not there, as the same is not planned twice.
+/// Returns the index of an item in a list, and adds it if it is missing, so that the same item is not
+/// planned twice.
 fn place_of<T: PartialEq>(list: &mut Vec<T>, wanted: T) -> usize {
     list.iter().position(|known| *known == wanted).unwrap_or_else(|| {
         list.push(wanted);
@@ -246,7 +247,7 @@ fn place_of<T: PartialEq>(list: &mut Vec<T>, wanted: T) -> usize {
     })
 }
 
-/// The keys that occur more than once, and how a row is joined with them.
+/// Returns the keys that occur more than once, and the columns to join rows with them.
 fn repeated(table: &DataFrame, at: usize, keys: &[Expr]) -> Result<(DataFrame, Vec<Expr>)> {
     let names: Vec<String> = (0..keys.len()).map(|key| format!("repeated{at}_{key}")).collect();
     let are_there = keys.iter().map(|key| key.clone().is_not_null()).reduce(Expr::and);
@@ -261,7 +262,7 @@ fn repeated(table: &DataFrame, at: usize, keys: &[Expr]) -> Result<(DataFrame, V
     Ok((repeated, matches.collect()))
 }
 
-/// The type in which values of two columns are compared: numbers with numbers, else as text.
+/// Returns the type in which values of two columns are compared: numbers with numbers, others as text.
 fn common_type(ours: &DataType, theirs: &DataType) -> DataType {
     match (ours, theirs) {
         (ours, theirs) if ours == theirs => ours.clone(),

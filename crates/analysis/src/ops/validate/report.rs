@@ -76,7 +76,7 @@ fn whole(batch: &RecordBatch, column: usize) -> u64 {
     value.and_then(|value| u64::try_from(value).ok()).unwrap_or_default()
 }
 
-/// Whether a row breaks one of these rules.
+/// Returns a condition for whether a row breaks one of these rules.
 fn any(checks: &[RuleCheck], which: impl Fn(&RuleCheck) -> bool) -> Expr {
     let chosen = checks.iter().enumerate().filter(|(_, check)| which(check));
     chosen.map(|(at, _)| ident(format!("v{at}"))).reduce(Expr::or).unwrap_or_else(|| lit(false))
@@ -123,7 +123,7 @@ fn facts(
     facts
 }
 
-/// A row for each violation, in the order of the rows.
+/// Makes a table with a row for each violation, in the order of the rows.
 fn table(
     work: &AnalysisContext,
     rows: DataFrame,
@@ -159,7 +159,8 @@ fn shown(range: CountRange) -> String {
     }
 }
 
-/// The rows that break a rule are few: only those are multiplied by the rules that they break.
+/// Makes a row for each rule that a row breaks. Rows that break a rule are few, and only these are
+/// multiplied.
 fn of_rows(rows: DataFrame, checks: &[RuleCheck], has_warnings: bool) -> Result<DataFrame> {
     let numbers = (0_i64..)
         .zip(checks)
@@ -192,7 +193,7 @@ fn of_rows(rows: DataFrame, checks: &[RuleCheck], has_warnings: bool) -> Result<
     Ok(broken.select(selected)?)
 }
 
-/// By the number of the rule.
+/// Returns an expression that selects a value by the number of the rule.
 fn each(checks: &[RuleCheck], of: impl Fn(&RuleCheck) -> Expr) -> Result<Expr> {
     let mut cases = case(ident("check"));
     for (number, check) in (0_i64..).zip(checks) {
@@ -211,7 +212,7 @@ fn severity(severity: Severity) -> &'static str {
     }
 }
 
-/// A single row, about the table itself.
+/// Makes a single row about the table itself.
 fn of_table(
     work: &AnalysisContext,
     message: &str,

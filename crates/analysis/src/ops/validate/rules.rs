@@ -49,7 +49,7 @@ pub(crate) async fn run(
 struct EntryChecks<'a, 'b> {
     plan: &'a mut ValidationPlan<'b>,
     severity: Severity,
-    /// Of the entry, in the parameters.
+    /// The path of the entry in the parameters.
     path: String,
     coerce: Coerce,
 }
@@ -78,7 +78,7 @@ impl EntryChecks<'_, '_> {
         Ok(())
     }
 
-    /// The fields that the entry is about, each with its place in the parameters.
+    /// Returns the fields that the entry is about, each with its path in the parameters.
     fn fields<'e>(&self, entry: &'e Entry) -> Result<Vec<(String, &'e str)>> {
         let path = |parameter: &str| format!("{}.{parameter}", self.path);
         let fields = match (&entry.field, &entry.fields) {
@@ -130,7 +130,8 @@ impl EntryChecks<'_, '_> {
         Ok(())
     }
 
-    /// A column that is not there is missing in every row, if it has to be there at all.
+    /// Returns the column of a field. A required column that does not exist counts as missing in every
+    /// row; one that is not required is an error.
     fn subject(
         &mut self,
         path: &str,
@@ -217,8 +218,8 @@ impl EntryChecks<'_, '_> {
         Ok(())
     }
 
-    /// A value that cannot be compared breaks the rule, and that is what is said of it, unless it
-    /// is said already that it is not of its type.
+    /// Adds the check of a comparison. A value that cannot be compared breaks the rule, and the message
+    /// says so, unless another message already says that its type is wrong.
     fn bound(
         &mut self,
         subject: &CheckedColumn,
@@ -356,8 +357,9 @@ impl EntryChecks<'_, '_> {
         Ok(())
     }
 
-    /// A number in text is compared with the last number before it, and so are times and words, so
-    /// that one bad value among numbers does not hide their order.
+    /// Returns a condition for texts that break an order. Numbers are compared with the last number
+    /// before, and so are times and words, so that one bad value among numbers does not hide their
+    /// order.
     async fn texts_in_order(
         &mut self,
         subject: &CheckedColumn,
@@ -402,7 +404,7 @@ impl EntryChecks<'_, '_> {
     }
 }
 
-/// A value as it is written, text without quotes.
+/// Writes a value, text without quotes.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -410,7 +412,7 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// Some values of a list.
+/// Writes some values of a list.
 fn shown(values: &[Value]) -> String {
     const MAX_SHOWN: usize = 10;
     let shown: Vec<String> = values.iter().take(MAX_SHOWN).map(plain).collect();

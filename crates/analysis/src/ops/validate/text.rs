@@ -11,7 +11,7 @@ use datafusion::{
     logical_expr::{ColumnarValue, ScalarUDF, Volatility, create_udf},
 };
 
-/// Whether text is of some kind; of no text it is not known.
+/// Makes a function that tests a text; null for null.
 pub(super) fn predicate(
     name: &str,
     test: impl Fn(&str) -> bool + Send + Sync + 'static,
@@ -22,7 +22,7 @@ pub(super) fn predicate(
     })
 }
 
-/// A figure of a text; of no text there is none.
+/// Makes a function that computes a number of a text; null for null.
 pub(super) fn figure(name: &str, of: fn(&str) -> i64) -> ScalarUDF {
     function(name, DataType::Int64, move |texts| {
         let figures: Int64Array = texts.iter().map(|text| text.map(of)).collect();
@@ -30,7 +30,7 @@ pub(super) fn figure(name: &str, of: fn(&str) -> i64) -> ScalarUDF {
     })
 }
 
-/// A figure of two texts; if one is missing there is none.
+/// Makes a function that computes a number of two texts; null if one of them is.
 pub(super) fn figure_of_two(name: &str, of: fn(&str, &str) -> i64) -> ScalarUDF {
     let run = move |values: &[ColumnarValue]| -> Result<ColumnarValue> {
         let arrays = ColumnarValue::values_to_arrays(values)?;

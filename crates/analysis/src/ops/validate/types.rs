@@ -50,7 +50,7 @@ const EMAIL: &str = r"^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+@[A-Za-z0-9]([A-Za-z0-9-]
 const URL: &str = r"^[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#]+[^\s]*$";
 const UUID: &str = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$";
 
-/// When a value is not of a type, and how that is said.
+/// Returns a condition for values that are not of a type, and the message about them.
 pub(super) fn violated(
     path: &str,
     kind: &str,
@@ -70,7 +70,7 @@ pub(super) fn violated(
     Ok((not_of(kind, subject, coerce)?, message))
 }
 
-/// What text of a type reads as, if that is more than text.
+/// Returns what text of a type is read as, if that is more than text.
 pub(super) fn written_as(path: &str, kind: &str) -> Result<Option<&'static str>> {
     Ok(match word(path, kind, &KINDS)? {
         ValueType::Numeric | ValueType::Integer => Some("a number"),
@@ -111,7 +111,7 @@ fn is_time(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Timestamp(_, _) | DataType::Date64)
 }
 
-/// Infinity is its own floor, on either side of zero.
+/// Returns a condition for integers. Infinity is excluded, because it is its own floor.
 fn is_whole(number: Expr) -> Expr {
     floor(number.clone()).eq(number.clone()).and(abs(number).lt(lit(f64::INFINITY)))
 }

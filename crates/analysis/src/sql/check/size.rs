@@ -1,4 +1,4 @@
-//! How large a query becomes when it is planned.
+//! Limits how large a query becomes when it is planned.
 //!
 //! A part that a query gives a name (`WITH a AS …`) is planned again wherever its name is used, so
 //! that few words can stand for very much.
@@ -13,17 +13,18 @@ use super::{super::functions::is_bounded, GO_ON, Step, refuse};
 
 /// Tables that are joined, each as often as it is used.
 const MAX_TABLES: usize = 32;
-/// Expressions, each as often as it is used, and how deeply they may be nested.
+/// The most expressions, each counted as often as it is used, and the deepest nesting.
 const MAX_EXPRESSIONS: usize = 64 << 10;
 const MAX_DEPTH: usize = 600;
-/// The squares of the depths of calculations and calls. To find the types of a calculation within
-/// calculations takes the cube of how many they are: a second or two for this.
+/// The largest sum of the squared depths of calculations and calls. Finding the types of nested
+/// calculations takes the cube of their number: a second or two for this.
 const MAX_WEIGHT: usize = 2_000_000;
-/// Queries in expressions of queries in expressions: each level takes several times as long.
+/// How many levels of queries may be nested in expressions: each takes several times as long.
 const MAX_LEVELS: usize = 4;
-/// Queries on queries, by their names or nested.
+/// How many queries may build on one another, by name or nested.
 const MAX_HEIGHT: usize = 64;
-/// Queries within queries, and `WITH` within `WITH`, which takes twice as long with each level.
+/// The most queries within a query, and the most levels of `WITH` in `WITH`, each of which takes twice
+/// as long.
 const MAX_QUERIES: usize = 12;
 const MAX_NESTED_QUERIES: usize = 4;
 
@@ -31,7 +32,7 @@ const MAX_NESTED_QUERIES: usize = 4;
 pub(super) struct QuerySize {
     /// The queries that are being walked through, from the outermost to the innermost.
     open: Vec<Part>,
-    /// What was found in all.
+    /// The size of the whole query.
     total: Amount,
     depth: usize,
 }
@@ -42,7 +43,7 @@ struct Amount {
     expressions: usize,
     calls: usize,
     weight: usize,
-    /// How deeply queries stand in expressions.
+    /// How deeply queries are nested in expressions.
     levels: usize,
     /// How many queries stand on one another.
     height: usize,
@@ -59,14 +60,14 @@ impl Amount {
     }
 }
 
-/// A query while it is walked through: its named parts come first.
+/// A query that is being visited: its named parts come first.
 #[derive(Default)]
 struct Part {
     own: Amount,
     names: Vec<String>,
     named: HashMap<String, Amount>,
     seen: usize,
-    /// How deep in an expression of the outer query it stands.
+    /// Its depth within an expression of the outer query.
     depth: usize,
 }
 
@@ -106,7 +107,7 @@ impl QuerySize {
         self.check(part.own)
     }
 
-    /// A table, or a named part.
+    /// Counts a table or a named part.
     pub(super) fn table(&mut self, name: Option<&str>) -> Step {
         let named = |name: &str| self.open.iter().rev().find_map(|part| part.named.get(name));
         let amount = name.and_then(named).copied();
@@ -159,7 +160,8 @@ impl QuerySize {
         GO_ON
     }
 
-    /// What a series of rows is made of is computed while the query is planned: constants only.
+    /// Checks that the arguments of a series are constants, because they are computed while the query is
+    /// planned.
     pub(super) fn series(&self, args: &[FunctionArg]) -> Step {
         let plain = |arg: &FunctionArg| match arg {
             FunctionArg::Unnamed(FunctionArgExpr::Expr(expression)) => is_plain(expression),
@@ -172,7 +174,7 @@ impl QuerySize {
     }
 }
 
-/// Whether its type depends on those of its parts.
+/// Tells whether the type of an expression depends on those of its parts.
 fn is_computed(expression: &Expr) -> bool {
     match expression {
         Expr::Function(_) => true,

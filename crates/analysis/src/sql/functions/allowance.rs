@@ -7,11 +7,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::guard::STEP_SHARE;
 
-/// What all constants of a query may have together.
+/// The most bytes of all constants of a query together.
 const CONSTANT_BYTES: usize = 1 << 20;
 
-/// What bounded functions may make: in all a share of the memory in each step, so that each may
-/// make the less the more of them a query has.
+/// How much the bounded functions of a query may make: together a share of the memory in each step, so
+/// that each may make less if a query calls more of them.
 #[derive(Debug)]
 pub(crate) struct Allowance {
     step_bytes: usize,
@@ -32,7 +32,7 @@ impl Allowance {
         }
     }
 
-    /// So many more calls may be made in one step.
+    /// Adds calls that one step of the query may make.
     pub(in crate::sql) fn expect(&self, calls: usize) {
         self.calls.fetch_add(calls, Ordering::Relaxed);
     }

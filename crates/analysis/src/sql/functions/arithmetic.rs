@@ -35,7 +35,7 @@ impl Arithmetic {
         self.operator
     }
 
-    /// The type of both sides, if it is a whole number.
+    /// Returns the type of both sides, if it is an integer type.
     pub(super) fn kind(&self, left: &DataType, right: &DataType) -> Option<DataType> {
         if !left.is_integer() || !right.is_integer() {
             return None;

@@ -67,7 +67,7 @@ impl Bounded {
     }
 }
 
-/// What was made of some rows, and the most that may be.
+/// The output for some rows so far, and the most bytes that it may have.
 struct BoundedOutput {
     max: usize,
     bytes: usize,

@@ -33,7 +33,7 @@ pub(super) struct Extreme {
 }
 
 impl Extreme {
-    /// `min` and `max`.
+    /// Returns `min` and `max`.
     pub(super) fn both() -> [Self; 2] {
         [min_udaf(), max_udaf()].map(|inner| Self { inner })
     }

@@ -45,13 +45,13 @@ pub(super) enum Growth {
 
 /// A character has at most so many bytes.
 const CHARACTER: usize = 4;
-/// What an element of a list or a row has beside its value.
+/// The bytes that an element of a list or a row takes beside its value.
 const ELEMENT: usize = 16;
 /// The longest text of a number or a date.
 const NUMBER_TEXT: usize = 32;
 /// How much longer a date is than what stands for it in a form (`%c` is the longest).
 const FORMAT: usize = 16;
-/// So many comparisons take as long as making one byte may.
+/// How many comparisons take as long as making one byte may.
 const COMPARISONS: usize = 16;
 
 impl Growth {
@@ -63,7 +63,7 @@ impl Growth {
         }
     }
 
-    /// The most bytes that can come of these arguments.
+    /// Returns an upper bound of the bytes of the result for these arguments.
     pub(super) fn bytes(self, args: &[ColumnarValue], rows: usize) -> usize {
         let arg = |index: usize| Argument { value: args.get(index), rows };
         let all =
@@ -126,7 +126,7 @@ struct Argument<'a> {
 }
 
 impl Argument<'_> {
-    /// The values that there are: one if it is the same for all rows.
+    /// Returns the values, and how often they are repeated: a constant is one value for all rows.
     fn array(&self) -> Option<(ArrayRef, usize)> {
         match self.value? {
             ColumnarValue::Array(array) => Some((array.clone(), 1)),
@@ -134,7 +134,7 @@ impl Argument<'_> {
         }
     }
 
-    /// The bytes for all rows.
+    /// Returns the bytes for all rows.
     fn total(&self) -> usize {
         self.array().map_or(0, |(array, times)| weigh(&array).saturating_mul(times))
     }
@@ -145,7 +145,7 @@ impl Argument<'_> {
         (0..rows).filter_map(move |row| Some(weigh(&array.as_ref()?.slice(row, 1))))
     }
 
-    /// The bytes of the longest value.
+    /// Returns the bytes of the longest value.
     fn widest(&self) -> usize {
         self.lengths().max().unwrap_or_default()
     }
@@ -154,7 +154,7 @@ impl Argument<'_> {
         self.lengths().min().unwrap_or_default()
     }
 
-    /// The smallest and the largest number.
+    /// Returns the smallest and the largest number.
     fn extent(&self) -> (i64, i64) {
         let numbers = self.array().and_then(|(array, _)| cast(&array, &DataType::Int64).ok());
         let extent = numbers.and_then(|numbers| {
@@ -164,18 +164,18 @@ impl Argument<'_> {
         extent.unwrap_or_default()
     }
 
-    /// The largest number; there is nothing below none.
+    /// Returns the largest number, or 0 if that is negative.
     fn largest(&self) -> usize {
         usize::try_from(self.extent().1).unwrap_or_default()
     }
 
-    /// The number that is farthest from none, in either direction.
+    /// Returns the largest distance of a number from zero.
     fn farthest(&self) -> usize {
         let (least, most) = self.extent();
         usize::try_from(least.unsigned_abs().max(most.unsigned_abs())).unwrap_or(usize::MAX)
     }
 
-    /// The elements of all lists.
+    /// Returns the number of elements of all lists.
     fn elements(&self) -> usize {
         fn leaves(array: &ArrayRef) -> usize {
             match array.data_type() {
@@ -189,7 +189,7 @@ impl Argument<'_> {
     }
 }
 
-/// The most elements of a series.
+/// Returns an upper bound of the elements of a series.
 fn length(args: &[ColumnarValue]) -> usize {
     let bounds = |index: usize| {
         let (array, _) = Argument { value: args.get(index), rows: 1 }.array()?;
@@ -211,7 +211,7 @@ const DAY: i128 = 86_400_000_000_000;
 /// The shortest month.
 const MONTH: i128 = 28 * DAY;
 
-/// The smallest and the largest value, of dates and intervals in nanoseconds.
+/// Returns the smallest and the largest value; of dates and intervals, in nanoseconds.
 fn extent(array: &ArrayRef) -> Option<(i128, i128)> {
     match array.data_type() {
         DataType::Interval(_) => {

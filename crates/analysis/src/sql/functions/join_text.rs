@@ -1,4 +1,4 @@
-//! `a || b` for texts: unlike `concat` it gives nothing if one of them is missing.
+//! `a || b` for texts: unlike `concat`, the result is null if one of them is.
 
 use std::{fmt::Write, sync::Arc};
 

@@ -11,7 +11,8 @@ use datafusion::{
     logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility},
 };
 
-/// The longest pattern, and the most `%` in it: each takes time with every character of a text.
+/// The longest pattern, and the most `%` in it. Stops patterns that take time with every character of a
+/// text.
 const MAX_BYTES: usize = 1024;
 const MAX_WILDCARDS: usize = 32;
 
@@ -29,7 +30,7 @@ impl Like {
     }
 }
 
-/// Whether a constant can be used as a pattern.
+/// Checks that a constant can be used as a pattern.
 pub(super) fn check(pattern: &str) -> Result<()> {
     match is_simple(pattern) {
         true => Ok(()),

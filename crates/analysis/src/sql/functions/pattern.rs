@@ -1,4 +1,5 @@
-//! Patterns of regular expressions: they are constants, and not too large for what they look at.
+//! Checks the patterns of regular expressions: they must be constants, and not too large for the texts
+//! that are searched.
 
 use std::cell::RefCell;
 
@@ -12,13 +13,14 @@ use regex::RegexBuilder;
 /// The longest pattern.
 const MAX_BYTES: usize = 4096;
 
-/// Sizes of compiled patterns; none is larger than the last.
+/// Sizes by which compiled patterns are measured. A pattern larger than the last is refused.
 const SIZES: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20];
 
-/// Looking for a pattern of so many bytes compiled costs, at worst, as much as making one byte.
+/// How many bytes of a compiled pattern cost as much time for each byte searched, at worst, as making
+/// one byte.
 const SIZE_PER_BYTE: usize = 1 << 10;
 
-/// Whether a function's pattern, its second argument, can be used.
+/// Checks that a function's pattern, its second argument, can be used.
 pub(super) fn check(name: &str, args: &[ColumnarValue]) -> Result<()> {
     let Some(pattern) = text(args, 1) else {
         return match args.get(1) {
@@ -38,11 +40,11 @@ pub(super) fn check(name: &str, args: &[ColumnarValue]) -> Result<()> {
 }
 
 thread_local! {
-    /// A query has the same pattern for every batch.
+    /// The size of the last pattern: a query has the same one for every batch.
     static LAST: RefCell<(String, Option<usize>)> = RefCell::default();
 }
 
-/// Which of the sizes is enough for a pattern.
+/// Returns the smallest size that is enough for a pattern.
 fn compiled_bytes(pattern: &str) -> Option<usize> {
     LAST.with_borrow_mut(|(last, size)| {
         if last != pattern {
@@ -54,13 +56,13 @@ fn compiled_bytes(pattern: &str) -> Option<usize> {
     })
 }
 
-/// What looking for the pattern in so many bytes costs at worst, in bytes made.
+/// Returns what searching for the pattern in this many bytes costs at worst, in bytes made.
 pub(super) fn effort(args: &[ColumnarValue], bytes: usize) -> usize {
     let size = text(args, 1).and_then(compiled_bytes).unwrap_or_default();
     bytes.saturating_mul(size / SIZE_PER_BYTE)
 }
 
-/// Whether all matches are replaced.
+/// Tells whether all matches are replaced.
 pub(super) fn is_global(args: &[ColumnarValue]) -> bool {
     match args.get(3) {
         None => false,
@@ -68,7 +70,7 @@ pub(super) fn is_global(args: &[ColumnarValue]) -> bool {
     }
 }
 
-/// How many groups a replacement has in it at most.
+/// Returns an upper bound of the group references in a replacement.
 pub(super) fn references(args: &[ColumnarValue]) -> usize {
     match args.get(2) {
         Some(ColumnarValue::Array(array)) => crate::guard::weigh(array),
@@ -80,7 +82,7 @@ pub(super) fn groups(args: &[ColumnarValue]) -> usize {
     text(args, 1).map_or(0, |pattern| pattern.matches('(').count())
 }
 
-/// An argument that is a constant text.
+/// Returns an argument that is a constant text.
 fn text(args: &[ColumnarValue], index: usize) -> Option<&str> {
     match args.get(index)? {
         ColumnarValue::Scalar(

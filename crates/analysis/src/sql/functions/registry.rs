@@ -1,4 +1,4 @@
-//! The lists of all functions that there are.
+//! The lists of all functions that queries can call.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -132,7 +132,7 @@ const SCALAR: &[&str] = &[
     "flatten",
 ];
 
-/// Functions whose result can be much larger than what they are given, or take much longer.
+/// Functions whose result can be much larger than their arguments, or that can take very long.
 const BOUNDED: &[(&str, Growth)] = &[
     ("array_append", Growth::Together),
     ("array_concat", Growth::Together),
@@ -198,7 +198,7 @@ const AGGREGATE: &[&str] = &[
     "var_pop",
 ];
 
-/// Aggregates that cost too much when they are computed anew for each row of a window.
+/// Aggregates that are too expensive as window functions, where they are computed again for each row.
 const NOT_OVER: &[&str] = &[
     "approx_distinct",
     "approx_median",
@@ -224,7 +224,7 @@ pub(crate) fn scalar(allowance: &Arc<Allowance>) -> Vec<Arc<ScalarUDF>> {
     functions
 }
 
-/// The bounded functions by their names.
+/// Returns the bounded functions by their names.
 fn bounded_functions(allowance: &Arc<Allowance>) -> HashMap<&'static str, Arc<ScalarUDF>> {
     let plain = SessionStateDefaults::default_scalar_functions();
     let bound = |(name, growth): &(&'static str, Growth)| {
@@ -247,8 +247,8 @@ pub(crate) fn aggregate() -> Vec<Arc<AggregateUDF>> {
     functions
 }
 
-/// The name of the column of an aggregate. The engine leaves casts out of it, so that `max(a)` and
-/// `max(a::double)` would have one name.
+/// Returns the name of an aggregate's column. The engine leaves casts out of it, so that `max(a)` and
+/// `max(a::double)` would have the same name.
 pub(super) fn named_apart(name: String, params: &AggregateFunctionParams) -> String {
     let is_cast = |expression: &Expr| {
         let found = expression.exists(|part| Ok(matches!(part, Expr::Cast(_) | Expr::TryCast(_))));
@@ -271,17 +271,18 @@ pub(crate) fn table() -> Vec<Arc<TableFunction>> {
     table_functions()
 }
 
-/// Puts bounded functions in the place of operators and of functions that were not named.
+/// Makes the rewrite that replaces operators, and functions that are not called by name, by bounded
+/// functions.
 pub(crate) fn rewrite(allowance: &Arc<Allowance>) -> Arc<dyn FunctionRewrite + Send + Sync> {
     Arc::new(Bounds::new(bounded_functions(allowance), allowance))
 }
 
-/// Whether calls of a function count.
+/// Tells whether calls of a function are counted, because it is bounded.
 pub(in crate::sql) fn is_bounded(name: &str) -> bool {
     BOUNDED.iter().any(|(bounded, _)| *bounded == name)
 }
 
-/// Whether an aggregate may be used as a window function.
+/// Tells whether an aggregate may be used as a window function.
 pub(in crate::sql) fn may_be_windowed(name: &str) -> bool {
     !NOT_OVER.contains(&name)
 }

@@ -1,4 +1,4 @@
-//! Puts bounded functions where a query has operators, or functions that have no name in it.
+//! Replaces operators, and functions that a query uses without their names, by bounded functions.
 
 use std::{collections::HashMap, sync::Arc};
 

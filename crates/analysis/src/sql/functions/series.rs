@@ -1,4 +1,4 @@
-//! `FROM generate_series(1, 10)`: the only functions that are tables.
+//! `FROM generate_series(1, 10)`: the only functions that can be used as tables.
 
 use std::sync::Arc;
 
@@ -34,7 +34,8 @@ impl TableFunctionImpl for BoundedSeries {
     }
 }
 
-/// How many rows a series of numbers has; those of dates are few.
+/// Returns how many rows a series of numbers has; 0 for series of dates and times, which are not
+/// counted.
 fn rows(args: &[Expr]) -> u64 {
     let number = |index: usize| match args.get(index) {
         Some(Expr::Literal(value, _)) => {

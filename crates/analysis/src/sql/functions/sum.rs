@@ -1,4 +1,4 @@
-//! `sum` of whole numbers and decimals that says so when the result has no room, instead of a wrong
+//! `sum` of integers and decimals that fails when the result overflows, instead of returning a wrong
 //! number.
 
 use std::sync::Arc;
@@ -43,7 +43,8 @@ struct Room {
 }
 
 impl Room {
-    /// Other numbers are summed as ever: floats, and decimals with digits to spare.
+    /// Returns none for numbers that the engine's own sum handles: floats, and decimals with digits to
+    /// spare.
     fn of(kind: &DataType) -> Option<Self> {
         let wide = match kind {
             DataType::Int64 | DataType::UInt64 => DataType::Decimal128(DECIMAL128_MAX_PRECISION, 0),

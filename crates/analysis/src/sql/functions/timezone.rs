@@ -1,7 +1,7 @@
 //! `timezone(zone, time)`, which is what PostgreSQL calls `time AT TIME ZONE zone`.
 //!
-//! A time without a zone is what a clock in the zone shows, and becomes a time of the world; a time
-//! with a zone becomes what a clock in the other zone shows, without one.
+//! A time without a zone is read as local time in the zone and becomes a moment; a time with a zone
+//! becomes local time in the other zone, without one.
 
 use std::{str::FromStr, sync::Arc};
 
@@ -78,7 +78,7 @@ impl ScalarUDFImpl for TimeZone {
     }
 }
 
-/// A zone by its name, and the name that it has itself.
+/// Finds a zone by its name. Returns its own spelling too.
 fn known(name: &str) -> Option<(Arc<str>, Tz)> {
     let name = name.trim();
     let is_world = ["utc", "gmt", "z"].iter().any(|world| name.eq_ignore_ascii_case(world));
@@ -88,7 +88,7 @@ fn known(name: &str) -> Option<(Arc<str>, Tz)> {
     zone_named(name).map(|(name, zone)| (name.into(), zone))
 }
 
-/// The type that a time of this type becomes.
+/// Returns the type that a time of this type is converted into.
 fn made(given: &DataType, zone: &Arc<str>) -> Option<DataType> {
     Some(match given {
         DataType::Dictionary(_, values) => made(values, zone)?,
@@ -139,7 +139,7 @@ fn moved(times: &ArrayRef, zone: &Arc<str>, tz: Tz) -> Result<ArrayRef> {
     }
 }
 
-/// What clocks show, as times, or the other way round; the unit stays.
+/// Converts local times into moments, or the other way round; the unit stays.
 fn shifted<T: ArrowTimestampType>(times: &ArrayRef, is_zoned: bool, tz: Tz) -> PrimitiveArray<T> {
     let per_second = match T::UNIT {
         TimeUnit::Second => 1,
@@ -156,7 +156,7 @@ fn shifted<T: ArrowTimestampType>(times: &ArrayRef, is_zoned: bool, tz: Tz) -> P
     })
 }
 
-/// Texts as times: those without an offset are what a clock in the zone shows.
+/// Parses texts as times. Those without an offset are local times in the zone.
 fn read(texts: &ArrayRef, zone: &Arc<str>, tz: Tz) -> Result<ArrayRef> {
     let time = |text: Option<&str>| {
         let Some(text) = text else { return Ok(None) };

@@ -1,4 +1,5 @@
-//! Rows of a program in the sandbox, on their way to its host and into a table there.
+//! Measures how long rows of a program in the sandbox take to reach its host and to become a table
+//! there.
 
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use crate::bench::statistics::LatencySummary;
 pub(super) const ROWS: usize = 100_000;
 const SAMPLES: usize = 7;
 
-/// The program measures itself: from the rows that it has to the answer.
+/// A program that measures itself, from the rows that it has to the answer.
 const PROGRAM: &str = r#"
 import time
 sectors = ["Tech", "Energy", "Health", "Finance"]
@@ -49,7 +50,7 @@ pub(super) async fn measure(settings: Settings) -> anyhow::Result<LatencySummary
     Ok(LatencySummary::of(times))
 }
 
-/// Answers the queries of the program.
+/// A host that answers the queries of the program.
 struct Host(Analysis);
 
 impl ToolHost for Host {

@@ -1,4 +1,4 @@
-//! The rows that are measured with: the same each time.
+//! The rows of the benchmark, the same each time.
 
 use std::{
     fs::{self, File},
@@ -16,7 +16,7 @@ const SEGMENTS: usize = 20;
 const REGIONS: [&str; 8] =
     ["north", "south", "east", "west", "centre", "islands", "coast", "abroad"];
 
-/// The files that are not there yet. Parquet is written as answers are that are too long.
+/// Writes the files that do not exist yet. Parquet is written by the same code that spills long answers.
 pub(super) async fn write(analysis: &Analysis, dir: &Path, rows: usize) -> anyhow::Result<()> {
     fs::create_dir_all(dir)?;
     for (name, count, of) in
@@ -33,7 +33,7 @@ pub(super) async fn write(analysis: &Analysis, dir: &Path, rows: usize) -> anyho
             file.write_all(b"\n")?;
         }
         file.flush()?;
-        // What was interrupted is not taken for whole.
+        // Renamed at the end, so that an interrupted file is not taken for a complete one.
         let part = parquet.with_extension("part");
         convert(analysis, &lines, &part, count).await?;
         fs::rename(part, parquet)?;
@@ -90,7 +90,7 @@ fn customer(number: usize) -> Value {
     json!({"customer": number, "segment": format!("segment {:02}", number * 7 % SEGMENTS)})
 }
 
-/// Numbers as irregular as they have to be (SplitMix64).
+/// A generator of pseudo-random numbers (SplitMix64).
 struct Noise(u64);
 
 impl Noise {

@@ -1,4 +1,4 @@
-//! The same operations with pandas and Polars, in a Python of their own.
+//! Runs the same operations with pandas and Polars, in a Python process of their own.
 
 use std::{
     fmt,
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::{Source, TableOperation};
 
 const SCRIPT: &str = include_str!("libraries.py");
-/// Sums are added up in different orders.
+/// How much figures may differ, because sums are added up in different orders.
 const TOLERANCE: f64 = 1e-9;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(super) enum Library {
     Polars,
 }
 
-/// A library, ready to be asked.
+/// A Python process with a library, ready to be asked.
 pub(super) struct Compared {
     pub(super) library: Library,
     version: String,
@@ -39,14 +39,14 @@ struct Ready {
     version: String,
 }
 
-/// What a library took for an operation, and what it found.
+/// The time that a library took for an operation, and its result.
 #[derive(Deserialize)]
 pub(super) struct LibraryResult {
     pub(super) seconds: f64,
     result: Vec<Vec<Value>>,
 }
 
-/// None if the library is not installed.
+/// Starts a process with a library. Returns none if the library is not installed.
 pub(super) fn start(
     python: Option<&Path>,
     library: Library,
@@ -86,14 +86,14 @@ impl Library {
 }
 
 impl Compared {
-    /// Does it once.
+    /// Runs an operation once.
     pub(super) fn ask(
         &mut self,
         source: Source,
         operation: TableOperation,
     ) -> anyhow::Result<LibraryResult> {
         let asked = json!({ "source": source, "operation": operation });
-        // A process that has ended says why in place of an answer.
+        // If the process has ended, reading its answer fails with the reason.
         let _ = writeln!(self.stdin, "{asked}");
         self.answer()
     }
@@ -111,7 +111,7 @@ impl Compared {
             .with_context(|| format!("{} printed something else", self.library.name()))
     }
 
-    /// What is fast and wrong is not fast.
+    /// Fails if a library's result differs from ours: only equal results can be compared in speed.
     pub(super) fn ensure_same(
         &self,
         source: Source,

@@ -17,7 +17,7 @@ use tokio::{
 
 use super::{Bench, BenchClient};
 
-/// Serves until it is ended or dropped.
+/// A gateway process that serves HTTP until it is ended or dropped.
 pub(in crate::bench) struct HttpGateway {
     process: Child,
     url: String,
@@ -47,7 +47,7 @@ impl HttpGateway {
                 key = rest.split_whitespace().next().map(str::to_owned);
             }
         }
-        // Nobody reads on, and a full pipe would stop it.
+        // The rest of its output is discarded, because a full pipe would block it.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         Ok(Self { process, url: url.unwrap_or_default(), key })
     }
@@ -68,7 +68,7 @@ impl HttpGateway {
         self.process.try_wait().ok().flatten().map(|status| status.to_string())
     }
 
-    /// Ends it. Its guard ends the servers that it started.
+    /// Kills the process. Its guard ends the servers that it started.
     pub(in crate::bench) async fn end(mut self) -> anyhow::Result<()> {
         Ok(self.process.kill().await?)
     }

@@ -1,4 +1,4 @@
-//! What a gateway holds in memory that nobody asks anything.
+//! Measures how much memory an idle gateway holds.
 
 use std::{fmt, time::Duration};
 
@@ -12,10 +12,11 @@ use crate::bench::{
 };
 
 const MAX_MB: f64 = 120.0;
-/// How long nobody asks before it is looked at: isolates are made, and memory is given back.
+/// How long the gateway is idle before its memory is measured: after the start, when isolates are made,
+/// and after requests, when memory is given back.
 const START_TIME: Duration = Duration::from_secs(3);
 const IDLE_TIME: Duration = Duration::from_secs(10);
-/// Small programs that run in between.
+/// How many small programs run in between.
 const RUNS: u32 = 100;
 
 #[derive(Clone, Copy, Debug, Serialize)]

@@ -1,4 +1,4 @@
-//! The whole way of `execute_code`: from a client's request to its answer, with the default
+//! Measures the round trip of `execute_code`: from a client's request to its answer, with the default
 //! configuration, over both transports and with many clients at once.
 
 use std::{
@@ -25,9 +25,9 @@ use crate::bench::{
 const PROGRAM: &str = "result = 1 + 1";
 const FASTMCP: &str = include_str!("fastmcp.py");
 const CLIENTS: [usize; 3] = [1, 8, 32];
-/// How many of one kind are measured before the next kind.
+/// How many runs of one kind are measured before the next kind.
 const ROUND: u32 = 10;
-/// Runs before anything is counted: the store is opened, isolates are made.
+/// How many runs are made before any is counted: they open the store and make isolates.
 const WARM_UP: u32 = 20;
 /// The budgets, as ratios of medians.
 const MIN_TO_PYTHON: f64 = 40.0;
@@ -46,7 +46,7 @@ pub(super) struct RoundTripReport {
     loads: Vec<Load>,
 }
 
-/// Clients that ask at the same time, each one request after the other.
+/// The throughput of clients that ask at the same time, each one request after the other.
 #[derive(Debug, Serialize)]
 struct Load {
     transport: &'static str,
@@ -145,7 +145,7 @@ async fn load(
     Ok(Load { transport, clients: peers.len(), times: LatencySummary::of(times), per_second })
 }
 
-/// FastMCP in a Python of its own; its process ends when its standard input closes.
+/// A Python process with FastMCP, which ends when its standard input closes.
 struct FastMcp {
     version: String,
     child: Child,

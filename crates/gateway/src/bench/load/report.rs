@@ -1,4 +1,4 @@
-//! What is printed: a line now and then, and what became of it all.
+//! The report of a load test: a line for each interval, and the result of the whole run.
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
@@ -11,22 +11,23 @@ use super::{
 };
 use crate::bench::{arguments::LoadBenchArgs, process::Usage, statistics::LatencySummary};
 
-/// A shorter run says nothing of what stays: the gateway is still warming up.
+/// The shortest run that says whether a figure is flat; in a shorter one the gateway is still warming
+/// up.
 const MIN_MINUTES: f64 = 2.0;
-/// What may come and go anyway.
+/// How much each figure may vary in any case.
 const SLACK_MB: f64 = 16.0;
 const SLACK_DESCRIPTORS: f64 = 8.0;
 const SLACK_THREADS: f64 = 4.0;
 const MEGABYTE: f64 = 1e6;
 
-/// What the process had at one time.
+/// The resources of the process at one time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sample {
     pub(super) seconds: f64,
     pub(super) usage: Usage,
 }
 
-/// A stretch of time.
+/// The figures of one interval of a run.
 #[derive(Debug, Serialize)]
 pub(super) struct LoadInterval {
     pub(super) seconds: f64,
@@ -79,7 +80,7 @@ impl fmt::Display for LoadInterval {
     }
 }
 
-/// A whole run.
+/// The figures of a whole run.
 #[derive(Debug, Serialize)]
 pub(super) struct LoadReport {
     minutes: f64,
@@ -89,7 +90,7 @@ pub(super) struct LoadReport {
     failures: BTreeMap<RequestKind, Failures>,
     worst_health_ms: f64,
     worst_bystander_ms: f64,
-    /// Without them, the run was too short or the system does not tell.
+    /// None if the run was too short, or if the system does not report them.
     memory_mb: Option<Trend>,
     descriptors: Option<Trend>,
     threads: Option<Trend>,
@@ -132,7 +133,7 @@ impl LoadReport {
         }
     }
 
-    /// Returns whether nothing failed and nothing grew, as far as that is known.
+    /// Tells whether nothing failed and nothing grew, as far as that is known.
     pub(super) fn is_good(&self) -> bool {
         self.errors == 0 && self.is_flat != Some(false)
     }

@@ -1,4 +1,4 @@
-//! What users ask for.
+//! The requests that users send.
 
 use clap::ValueEnum;
 use serde::Serialize;
@@ -57,7 +57,7 @@ const MIX: [RequestKind; 21] = [
     RequestKind::Fault,
 ];
 
-/// Sessions, files and skills of a user: few, so that what is kept of them does not grow.
+/// How many sessions, files and skills a user has: few, so that the store does not grow.
 const NAMES: u64 = 3;
 /// The file that analyses read.
 pub(super) const TABLE: &str = "load-sales.csv";
@@ -79,7 +79,7 @@ pub(super) struct BenchRequest {
     pub(super) kind: RequestKind,
     pub(super) tool: &'static str,
     pub(super) arguments: Value,
-    /// It is answered with an error, if all goes well.
+    /// Whether the expected answer is an error.
     pub(super) fails: bool,
 }
 
@@ -93,12 +93,12 @@ impl BenchRequest {
     }
 }
 
-/// Which requests there are.
+/// The kinds of requests that users send, in the proportions of their number.
 #[derive(Clone, Debug)]
 pub(super) struct Mix(Vec<RequestKind>);
 
 impl Mix {
-    /// Returns the whole mix, or as much of each of some kinds.
+    /// Returns the whole mix, or the chosen kinds in equal parts.
     pub(super) fn new(only: &[RequestKind]) -> Self {
         Self(if only.is_empty() { MIX.to_vec() } else { only.to_vec() })
     }
@@ -212,7 +212,7 @@ fn analysis(turn: u64) -> Value {
     }
 }
 
-/// Returns what each user does first.
+/// Returns the first request of each user, which writes the file that analyses read.
 pub(super) fn first_request() -> BenchRequest {
     let rows = (0..2_000).map(|n| format!("{},{n}\n", ["north", "south", "east"][n % 3]));
     let content = format!("region,amount\n{}", rows.collect::<String>());

@@ -1,4 +1,4 @@
-//! What happened since somebody last looked.
+//! Counts requests, their times and their failures since the last look.
 
 use std::{
     collections::BTreeMap,
@@ -10,28 +10,28 @@ use serde::Serialize;
 
 use super::requests::RequestKind;
 
-/// How many requests of a kind failed, and what the first of them said.
+/// The number of failed requests of a kind, and the message of the first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Failures {
     pub(super) count: u64,
     pub(super) first: String,
 }
 
-/// Counts for all users.
+/// The counters that all users share.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     since_last: Mutex<Period>,
     failures: Mutex<BTreeMap<RequestKind, Failures>>,
 }
 
-/// Counts of one stretch of time.
+/// The counts of one interval.
 #[derive(Debug, Default)]
 pub(super) struct Period {
     pub(super) times: Vec<Duration>,
     pub(super) errors: u64,
     /// The longest time that `/health` took.
     pub(super) health: Duration,
-    /// The longest time that a program of somebody took who asks rarely.
+    /// The longest time that a program of the bystander took.
     pub(super) bystander: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! Whether a figure stays as it is over time.
+//! Judges whether a figure stays flat over time.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 /// A figure that grew by more than this part of itself is not flat.
 const MAX_GROWTH_PERCENT: f64 = 5.0;
 
-/// How a figure developed.
+/// The development of a figure over time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Trend {
     /// The mean of the second quarter of the time: the first one warms up.
@@ -21,8 +21,8 @@ pub(super) struct Trend {
 }
 
 impl Trend {
-    /// Returns how a figure developed, of which there are values by minutes. What it may grow by anyway
-    /// is `slack`, for figures that are small. Without enough values there is none.
+    /// Computes the trend of values with their minutes. A growth below `slack` does not count, for
+    /// figures that are small. Returns none if there are too few values.
     pub(super) fn of(values: &[(f64, f64)], slack: f64) -> Option<Self> {
         let quarter = values.len() / 4;
         if quarter == 0 {
@@ -44,7 +44,7 @@ fn mean(values: &[(f64, f64)]) -> f64 {
     values.iter().map(|(_, value)| value).sum::<f64>() / values.len().max(1) as f64
 }
 
-/// Returns the slope of the line that is nearest to the values.
+/// Returns the slope of the regression line through the values.
 fn slope(values: &[(f64, f64)]) -> f64 {
     let middle = values.iter().map(|(minute, _)| minute).sum::<f64>() / values.len().max(1) as f64;
     let level = mean(values);

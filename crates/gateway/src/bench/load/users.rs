@@ -1,5 +1,5 @@
-//! Those who ask: users without a pause to speak of, somebody who asks rarely, and whoever watches
-//! `/health`.
+//! The clients of a load test: users who ask almost without a pause, a bystander who asks rarely, and a
+//! monitor of `/health`.
 
 use std::{
     sync::Arc,
@@ -24,22 +24,23 @@ use super::{
 };
 use crate::bench::gateway::{BenchClient, HttpGateway, call};
 
-/// Agents with keys of their own, which the users are.
+/// How many agents, each with a key of its own, the users are spread over.
 pub(super) const AGENTS: u64 = 4;
-/// Longer than anything that is asked for takes; who waits longer was forgotten.
+/// How long an answer may take. It is more than any request needs, so that a longer wait means that the
+/// request was lost.
 const ANSWER_TIME: Duration = Duration::from_secs(60);
-/// What a user does between two requests.
+/// The pause of a user between two requests.
 const PAUSE: Duration = Duration::from_millis(50);
-/// How often the rare one asks, and the one who watches.
+/// How often the bystander and the monitor ask.
 const RARELY: Duration = Duration::from_secs(1);
-/// Requests of a connection before the user connects anew, as clients do when they are restarted.
+/// The number of requests after which a user connects anew, as clients do when they are restarted.
 const CONNECTION_TURNS: u64 = 100;
-/// What is kept of an answer that is not as it should be.
+/// How much is kept of the text of an unexpected answer.
 const ERROR_BYTES: usize = 300;
 
 pub(super) const BYSTANDER: &str = "bystander";
 
-/// Returns the key of an agent, for a gateway that nobody else can reach for long.
+/// Returns the key of an agent. It is not secret: the gateway is local and lives for a short time.
 pub(super) fn key(agent: &str) -> String {
     format!("key-of-the-load-agent-{agent}")
 }
@@ -48,7 +49,8 @@ pub(super) fn agent_of(user: u64) -> String {
     format!("agent{}", user % AGENTS)
 }
 
-/// Clients of both protocols: the older one has sessions, the newer one has none.
+/// Returns the protocol of a user. Half of the users have the older one, with sessions; the others the
+/// newer one, without.
 fn lifecycle(user: u64) -> ClientLifecycleMode {
     if user.is_multiple_of(2) {
         ClientLifecycleMode::Initialize
@@ -57,7 +59,7 @@ fn lifecycle(user: u64) -> ClientLifecycleMode {
     }
 }
 
-/// Asks for one thing after the other, until it is dropped.
+/// Sends one request after the other, until it is dropped.
 pub(super) async fn be_user(gateway: Arc<HttpGateway>, tally: Arc<Tally>, mix: Mix, user: u64) {
     let key = key(&agent_of(user));
     let mut turn = 0;
@@ -109,7 +111,7 @@ fn shortened(result: &CallToolResult) -> String {
     text
 }
 
-/// Runs a program each second, for an agent that does nothing else: what others do must not slow it.
+/// Runs a program each second, for an agent that does nothing else, to see whether others slow it down.
 pub(super) async fn be_bystander(client: BenchClient, tally: Arc<Tally>) {
     loop {
         let start = Instant::now();
@@ -126,7 +128,7 @@ pub(super) async fn be_bystander(client: BenchClient, tally: Arc<Tally>) {
     }
 }
 
-/// Asks for `/health` each second, on a new connection, as those who watch do.
+/// Requests `/health` each second, on a new connection as monitors do.
 pub(super) async fn watch_health(gateway: Arc<HttpGateway>, tally: Arc<Tally>) {
     loop {
         let start = Instant::now();

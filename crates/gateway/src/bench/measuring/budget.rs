@@ -1,4 +1,4 @@
-//! Budgets: what measurements are held against.
+//! Budgets: the limits that measurements are compared with.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{app::Exit, printer::Printer};
 
-/// One figure and the most or the least that it may be.
+/// A figure, and the most or the least that it may be.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::bench) struct Budget {
     /// With the unit, and with "at least" or "at most".
@@ -36,8 +36,8 @@ impl fmt::Display for Budget {
     }
 }
 
-/// What is measured against budgets. One that cannot be measured here, as where there is nothing to
-/// compare with, is left out.
+/// A report with budgets. A budget that cannot be measured here is left out, for example where there is
+/// nothing to compare with.
 pub(in crate::bench) trait Budgeted {
     fn budgets(&self) -> Vec<Budget>;
 }

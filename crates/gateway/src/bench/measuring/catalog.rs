@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::{app, config::AppDirs};
 
-/// What is known of the tools, and where it lives as long as it is used.
+/// The discovery of the loaded tools, and the temporary directory that it uses.
 pub(in crate::bench) struct Loaded {
     pub(in crate::bench) discovery: Discovery,
     pub(in crate::bench) home: TempDir,

@@ -1,4 +1,4 @@
-//! What is measured with, and what it is held against.
+//! The instruments of the benchmarks, and the budgets that figures are compared with.
 
 pub(super) mod budget;
 pub(super) mod catalog;

@@ -1,10 +1,10 @@
-//! What a process takes of the machine, as Linux tells it.
+//! The resources that a process uses, as Linux reports them in `/proc`.
 
 use std::path::PathBuf;
 
 use serde::Serialize;
 
-/// What a process had at one time.
+/// The resources of a process at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(in crate::bench) struct Usage {
     pub(in crate::bench) resident_bytes: u64,
@@ -13,7 +13,8 @@ pub(in crate::bench) struct Usage {
 }
 
 impl Usage {
-    /// Returns None where the system does not tell it, or the process has ended.
+    /// Reads the resources of a process. Returns none if the system does not report them, or if the
+    /// process has ended.
     pub(in crate::bench) fn of(process: u32) -> Option<Self> {
         let directory = PathBuf::from(format!("/proc/{process}"));
         let status = std::fs::read_to_string(directory.join("status")).ok()?;

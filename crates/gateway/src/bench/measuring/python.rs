@@ -1,4 +1,4 @@
-//! The measure to compare with: the machine's own Python.
+//! The machine's own Python, to compare with.
 
 use std::{
     path::PathBuf,
@@ -6,7 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The interpreter itself. `python3` may be a version manager's shim, ten times slower.
+/// Returns the path of the interpreter itself. `python3` may be a version manager's shim, which is ten
+/// times slower.
 pub(in crate::bench) fn executable() -> Option<PathBuf> {
     let asked = Command::new("python3")
         .args(["-I", "-c", "import sys; print(sys.executable)"])
@@ -18,7 +19,8 @@ pub(in crate::bench) fn executable() -> Option<PathBuf> {
     (asked.status.success() && path.is_file()).then_some(path)
 }
 
-/// Returns that of the test tools, which has the libraries to compare with, or that of the machine.
+/// Returns the Python of the test tools, which has the libraries to compare with, or else that of the
+/// machine.
 pub(in crate::bench) fn of_test_tools() -> Option<PathBuf> {
     let below_target = |target| PathBuf::from(target).join("test-tools");
     let tools = std::env::var_os("NARROWS_TEST_TOOLS")
@@ -29,7 +31,7 @@ pub(in crate::bench) fn of_test_tools() -> Option<PathBuf> {
     if python.is_file() { Some(python) } else { executable() }
 }
 
-/// How long it takes to start, compute and print.
+/// Measures how long Python takes to start, compute and print.
 pub(in crate::bench) fn start_once(python: &PathBuf) -> std::io::Result<Duration> {
     let started = Instant::now();
     Command::new(python).args(["-I", "-c", "print(2)"]).stdout(Stdio::null()).status()?;

@@ -1,10 +1,10 @@
-//! Times in a summary.
+//! Summaries of measured times.
 
 use std::{fmt, time::Duration};
 
 use serde::Serialize;
 
-/// The shape of many measurements, in milliseconds.
+/// The percentiles of many measurements, in milliseconds.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(in crate::bench) struct LatencySummary {
     pub(in crate::bench) samples: usize,

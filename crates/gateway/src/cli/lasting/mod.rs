@@ -1,4 +1,4 @@
-//! What agents keep: files, variables, messages.
+//! Commands about what agents keep: files, variables, messages.
 
 pub(crate) mod boards;
 pub(crate) mod sessions;

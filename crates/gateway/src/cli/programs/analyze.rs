@@ -24,7 +24,7 @@ use crate::{
     printer::Printer,
 };
 
-/// What is read of standard input at most.
+/// The most that is read from standard input.
 const MAX_INPUT_BYTES: u64 = 256 << 20;
 
 pub(crate) const AFTER_HELP: &str = "\
@@ -186,7 +186,7 @@ fn input(path: &str) -> anyhow::Result<Input> {
     Ok(Input::File { file, format })
 }
 
-/// All rows, in a file that is there when it is whole.
+/// Makes the target of `--output`: a file with all rows, which appears when it is complete.
 fn keep(path: &Path) -> anyhow::Result<SpillTarget> {
     let shown = path.display().to_string();
     let format = match FileFormat::of(&shown) {

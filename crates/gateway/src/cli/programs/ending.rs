@@ -1,4 +1,4 @@
-//! How commands that call tools end, whether they were interrupted or not.
+//! The end of commands that call tools, whether they were interrupted or not.
 
 use narrows_engine::{Engine, state::Agent};
 
@@ -7,11 +7,11 @@ use crate::{
     printer::Printer,
 };
 
-/// Lets calls end that may change something, ends the servers, and writes down what was learnt and
-/// what is in the audit. Returns what of the audit could not be written.
+/// Waits for calls that may change something, ends the servers, and writes what was learnt and the
+/// audit. Returns a message if a part of the audit could not be written.
 pub(crate) async fn finish(engine: &Engine, agent: &Agent, printer: Printer) -> Option<String> {
     let broker = engine.discovery().broker();
-    // Before their servers end, and before the audit is waited for: it has what becomes of them.
+    // Before the servers end, and before the audit is awaited, because it records how these calls ended.
     if broker.writes_in_flight() > 0 {
         printer.note("a call that may change something is let end (interrupt again to leave now)");
         app::unless_interrupted(broker.finish_writes()).await;

@@ -34,13 +34,13 @@ use crate::{
     printer::Printer,
 };
 
-/// A program longer than this is data, and belongs into the workspace.
+/// The longest program. Anything longer is data, which belongs into the workspace.
 const MAX_SOURCE_BYTES: u64 = 8 << 20;
 
-/// What `--yes` says to each call.
+/// The answer of `--yes` to each call.
 const ONCE: &str = "once";
 
-/// Words that Python keeps for itself.
+/// Python's keywords, which cannot be names of variables.
 const KEYWORDS: [&str; 35] = [
     "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue",
     "def", "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import",
@@ -121,7 +121,7 @@ pub(crate) async fn run(
     let interrupted = app::interruption();
     let mut person = TerminalCaller::new(printer, args.yes, interrupted.clone());
     person.prints = !json;
-    // A yes can be for all programs of a session.
+    // An approval can hold for all programs of a session.
     let home = &principal.home;
     person.session = args.session.as_ref().map(|session| format!("session-{home}/{session}"));
     let person = Arc::new(person);
@@ -239,7 +239,7 @@ fn parse_seconds(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds).map_err(|_| "it must be a number of seconds".to_owned())
 }
 
-/// What a person sees after the output: the result, or why there is none.
+/// Shows the result after the output, or the reason why there is none.
 fn show(outcome: &Outcome, printer: Printer) {
     match &outcome.result {
         Value::Null => {}
@@ -277,17 +277,16 @@ fn exit(outcome: &Outcome) -> Exit {
     }
 }
 
-/// Whoever sits before the terminal: reads what is printed, and decides on calls that have to be
-/// approved.
+/// The person at the terminal, who reads the output and decides on calls that have to be approved.
 pub(crate) struct TerminalCaller {
     printer: Printer,
     yes: bool,
     session: Option<String>,
-    /// Cancelled by the person, or when nobody reads any more.
+    /// Cancelled when the person interrupts the command, or when nobody reads its output any more.
     interrupted: CancellationToken,
-    /// Output is shown as it comes.
+    /// Whether output is shown as it arrives.
     prints: bool,
-    /// The last line of stdout has no end yet.
+    /// Whether the last line of stdout lacks its end.
     open_line: AtomicBool,
 }
 

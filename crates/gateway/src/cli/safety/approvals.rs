@@ -143,7 +143,7 @@ pub(crate) async fn run(
     Ok(exit)
 }
 
-/// All that is known of an approval.
+/// Writes all that is known about an approval as JSON.
 fn as_json(approval: &Approval, now: i64) -> Value {
     let mut value = json!(approval);
     value["reasons"] = serde_json::from_str(&approval.reasons).unwrap_or_default();
@@ -151,7 +151,8 @@ fn as_json(approval: &Approval, now: i64) -> Value {
     value
 }
 
-/// Every argument is shown, also to whoever decides by the list alone. (`--json` has the exact times.)
+/// Makes the table of approvals. Every argument is shown, because some people decide by the list alone.
+/// (`--json` has the exact times.)
 fn table(approvals: &[Approval], now: i64) -> Table {
     let mut table = Table::new([
         Column::name("id"),
@@ -191,7 +192,7 @@ fn tell(approval: &Approval, now: i64, printer: Printer) {
     printer.line(format!("  {}", visible(&approval.shown).replace('\n', "\n  ")));
 }
 
-/// How long ago something was.
+/// Writes how long ago something was.
 fn ago(milliseconds: i64) -> String {
     let seconds = milliseconds.max(0) / 1000;
     match seconds {

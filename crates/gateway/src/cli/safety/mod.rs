@@ -1,4 +1,4 @@
-//! What keeps data in and harm out: tokens, approvals, the audit.
+//! Commands about safety: tokens, approvals, the audit.
 
 pub(crate) mod approvals;
 pub(crate) mod audit;

@@ -29,7 +29,7 @@ What agents read has tokens in the place of personal data, unless narrows.toml s
   off = [\"PHONE\"]       # these kinds are left alone
   kinds = [\"PERSON\"]    # these are looked for too; docs/CONFIGURATION.md has all kinds";
 
-/// A text that is longer than this is some other file.
+/// The longest input; a longer one was probably not meant.
 const MAX_BYTES: u64 = 64 << 20;
 
 #[derive(Debug, Args)]

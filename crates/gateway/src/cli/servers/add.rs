@@ -126,7 +126,8 @@ pub(super) fn run(args: AddArgs, at: &GlobalArgs, printer: Printer) -> anyhow::R
     Ok(Exit::Success)
 }
 
-/// Whether help is asked for after an address. After a command it is the command's own.
+/// Tells whether help is asked for after an address. After a command, `--help` is the command's own
+/// option.
 fn wants_help(args: &AddArgs) -> bool {
     let Some((first, after)) = args.target.split_first() else { return false };
     is_address(first, &args.options) && after.iter().any(|word| word == "--help" || word == "-h")
@@ -141,7 +142,7 @@ fn help() -> StyledStr {
     add.map(|add| add.render_help()).unwrap_or_default()
 }
 
-/// Reads what the server is; the reason if it is neither a command nor an address.
+/// Parses the address or the command of the server; the error is the reason if it is neither.
 fn connection(args: AddArgs) -> Result<(Connection, AddOptions), String> {
     let AddArgs { mut options, url, target, .. } = args;
     let address = url.or_else(|| target.first().filter(|word| is_address(word, &options)).cloned());
@@ -173,7 +174,8 @@ fn connection(args: AddArgs) -> Result<(Connection, AddOptions), String> {
     Ok((Connection::Http(spec), options))
 }
 
-/// An address begins with its scheme, or with a variable where `--transport` says that it is one.
+/// Tells whether a word is an address: it begins with a scheme, or with a variable where `--transport`
+/// says that it is one.
 fn is_address(word: &str, options: &AddOptions) -> bool {
     let is_http = matches!(
         options.transport,
@@ -212,7 +214,7 @@ fn templates(pairs: &[(String, String)]) -> BTreeMap<String, Template> {
     pairs.iter().map(|(name, value)| (name.clone(), Template::new(value))).collect()
 }
 
-/// The first paragraph of what clap says, without its own label.
+/// Returns the first paragraph of clap's error, without its label.
 fn after_url_reason(error: &clap::Error) -> String {
     let text = error.to_string();
     let first = text.split("\n\n").next().unwrap_or_default();

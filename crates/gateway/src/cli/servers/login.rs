@@ -1,4 +1,4 @@
-//! `narrows servers login`: OAuth in the browser, with a page of ours to come back to.
+//! `narrows servers login`: OAuth in the browser, which is redirected to a local page of ours.
 
 use std::{net::Ipv4Addr, process::Stdio, time::Duration};
 
@@ -18,7 +18,7 @@ use crate::{
     printer::Printer,
 };
 
-/// What a browser may take for a request, and how much it may be.
+/// How long a request of the browser may take, and how large it may be.
 const REQUEST_TIME: Duration = Duration::from_secs(10);
 const MAX_REQUEST: u64 = 64 << 10;
 
@@ -56,7 +56,7 @@ pub(crate) async fn run(
         Connection::Http(http) => http.oauth.redirect_port.unwrap_or(0),
         Connection::Stdio(_) => 0,
     };
-    // Before anything is sent, so that no moment is left in which it would not be heard.
+    // Before anything is sent, so that no interruption is missed.
     let interrupted = tokio::signal::ctrl_c();
     let logged_in = tokio::select! {
         logged_in = log_in(&args, &spec, port, &logins, printer) => Some(logged_in),
@@ -79,7 +79,7 @@ pub(crate) async fn run(
     Ok(exit)
 }
 
-/// Writes into the audit what became of a login.
+/// Records the outcome of a login in the audit.
 async fn record(setting: &AppContext, server: &str, outcome: EventOutcome) -> anyhow::Result<()> {
     let agent = setting.agent(None)?;
     agent.record_login(server, outcome).await;
@@ -112,8 +112,8 @@ async fn log_in(
     Ok(())
 }
 
-/// The query that the browser came back with. Browsers also open connections that they do not
-/// use, and ask for an icon.
+/// Waits for the browser's redirect, and returns its query. Other connections are ignored: browsers open
+/// some that they do not use, and ask for an icon.
 async fn wait_for_callback(listener: &TcpListener) -> anyhow::Result<String> {
     let (found, mut callback) = mpsc::channel(1);
     loop {
@@ -132,7 +132,7 @@ async fn wait_for_callback(listener: &TcpListener) -> anyhow::Result<String> {
     }
 }
 
-/// Answers one request of the browser, and gives its query if it is the one we wait for.
+/// Answers one request of the browser, and returns its query if it is the redirect.
 async fn answer(mut stream: TcpStream) -> std::io::Result<Option<String>> {
     let mut lines = BufReader::new(&mut stream).take(MAX_REQUEST).lines();
     let request = lines.next_line().await?.unwrap_or_default();
@@ -153,7 +153,7 @@ async fn answer(mut stream: TcpStream) -> std::io::Result<Option<String>> {
     Ok(query)
 }
 
-/// A browser that cannot be opened is no error: the address was shown.
+/// Opens the browser. A failure is ignored, because the address was shown.
 fn open_browser(url: &str) {
     let (program, args): (&str, &[&str]) = if cfg!(target_os = "macos") {
         ("open", &[])

@@ -23,7 +23,7 @@ Examples:
   narrows servers logs github
   narrows servers logs github --lines 20 --follow";
 
-/// How often it is looked for more.
+/// How often the log is read for new lines.
 const INTERVAL: Duration = Duration::from_millis(200);
 
 #[derive(Debug, Args)]
@@ -50,7 +50,7 @@ pub(super) async fn run(
     let logs = setting.server_logs()?;
     let path = logs.path(name).unwrap_or_default();
     let context = || format!("cannot read {}", path.display());
-    // Before the lines are read, so that none is missed between both.
+    // Before the last lines are read, so that no line in between is missed.
     let follower = args.follow.then(|| logs.follow(name));
     let lines = logs.last_lines(name, args.lines).with_context(context)?;
     if args.output.json {

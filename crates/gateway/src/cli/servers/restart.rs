@@ -19,8 +19,8 @@ pub(super) const AFTER_HELP: &str = "\
 A gateway starts the server as it was configured when the gateway itself was started. If no gateway
 runs, the server is started once to see whether it works, as narrows servers status does.";
 
-/// Beside the time that the server may take to start: until the gateway sees the request, and for
-/// the old process to leave.
+/// Time beside the server's own time to start: until the gateway sees the request, and until the old
+/// process has ended.
 const SLACK: Duration = Duration::from_secs(15);
 
 #[derive(Debug, Args)]

@@ -1,4 +1,4 @@
-//! `narrows servers status`: starts servers, and tells of each when it has answered.
+//! `narrows servers status`: starts servers, and reports each when it has answered.
 
 use clap::Args;
 use futures::{StreamExt, stream::FuturesUnordered};
@@ -66,8 +66,8 @@ pub(super) fn exit(statuses: &[Status]) -> Exit {
     if all_ready { Exit::Success } else { Exit::Failure }
 }
 
-/// Starts servers, shows each in this column when it has answered, if they are to be shown, and ends them
-/// again.
+/// Starts servers and ends them again. If `column` is given, shows each when it has answered, with its
+/// state in that column.
 pub(super) async fn check(
     setting: &AppContext,
     names: &[String],
@@ -86,7 +86,7 @@ pub(super) async fn check(
     Ok(statuses)
 }
 
-/// What a running gateway knows of servers that do not work there.
+/// Shows the servers that do not work in a running gateway, with their last errors.
 fn show_troubled(gateway: &GatewayStatus, wanted: impl Fn(&&str) -> bool, printer: Printer) {
     for server in &gateway.servers {
         let name = server["server"].as_str().unwrap_or_default();
@@ -99,8 +99,8 @@ fn show_troubled(gateway: &GatewayStatus, wanted: impl Fn(&&str) -> bool, printe
     }
 }
 
-/// Starts servers beside each other. `tell` is told of each when it has answered or failed, and whoever
-/// sits before the terminal sees what is waited for meanwhile.
+/// Starts servers at the same time, and calls `tell` for each when it has answered or failed. On a
+/// terminal, a status line says which are still awaited.
 pub(crate) async fn probe_each(
     broker: &Broker,
     names: &[String],
@@ -123,7 +123,7 @@ pub(crate) async fn probe_each(
     statuses
 }
 
-/// Shows a server; on a terminal, what is said of it begins in this column.
+/// Prints the status of a server; on a terminal, its state begins in this column.
 pub(super) fn show(status: &Status, column: usize, printer: Printer) {
     let (style, state) = match status.health {
         Health::Ready => (Style::Good, "ready"),
@@ -156,7 +156,7 @@ pub(super) fn show(status: &Status, column: usize, printer: Printer) {
     }
 }
 
-/// The column in which states begin, below each other.
+/// Returns the column in which the states of these servers line up.
 fn column<'n>(names: impl Iterator<Item = &'n str>) -> usize {
     names.map(|name| name.chars().count() + 2).max().unwrap_or_default()
 }

@@ -90,7 +90,7 @@ fn show(report: &ConnectReport, args: &ConnectArgs, printer: Printer) {
     printer.line(format!("{client}: {text}"));
 }
 
-/// What to do next.
+/// Tells the user what to do next.
 fn advise(
     args: &ConnectArgs,
     reports: &[ConnectReport],

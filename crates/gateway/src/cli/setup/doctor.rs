@@ -23,7 +23,7 @@ use crate::{
     settings, vault_key,
 };
 
-/// What to do about a variable that is not set.
+/// The advice for a variable that is not set.
 const UNSET: &str =
     "export the variable before the client starts narrows, or write ${NAME:-default}";
 
@@ -34,7 +34,7 @@ pub(crate) struct DoctorArgs {
     json: bool,
 }
 
-/// One thing that was looked at.
+/// The result of checking one thing.
 #[derive(Debug, Serialize)]
 struct Check {
     subject: String,
@@ -176,8 +176,8 @@ fn configuration(config: &Config, path: &Path) -> Check {
     }
 }
 
-/// What other commands need of the configuration, beside servers. It is only looked at: what they
-/// make the first time is not made here.
+/// Checks what other commands need of the configuration, beside servers. Nothing is created here, even
+/// if those commands would create it.
 async fn settings(places: &AppDirs, config: &Config, path: &Path) -> [Check; 4] {
     let safety = app::safety(places, config)
         .map(|_| format!("isolation level {}", settings::safety(config).level));
@@ -205,7 +205,8 @@ async fn settings(places: &AppDirs, config: &Config, path: &Path) -> [Check; 4] 
     )
 }
 
-/// Names what is replaced, and the switch: who meets tokens looks here.
+/// Reports which personal data is replaced, and the setting that changes it: users who meet tokens look
+/// here.
 fn personal_data(mode: Mode) -> Check {
     let found = match mode {
         Mode::Off => "models read it as it is ([pii] mode = \"off\")",
@@ -226,7 +227,7 @@ async fn store(places: &AppDirs, config: &Config) -> anyhow::Result<String> {
     if let StoreUrl::Sqlite(file) = &place
         && !file.exists()
     {
-        // As far up as there is a directory.
+        // The nearest ancestor that exists.
         let file = std::path::absolute(file)?;
         if let Some(above) = file.ancestors().skip(1).find(|above| above.exists()) {
             tempfile::NamedTempFile::new_in(above)

@@ -129,8 +129,8 @@ fn import(
     Ok(report)
 }
 
-/// How clients start this program, where they are: with the configuration and the directory of data
-/// that were named for this command.
+/// Returns how clients start this program: with the configuration and the data directory that were named
+/// for this command, as absolute paths.
 pub(super) fn launch(at: &GlobalArgs) -> anyhow::Result<Launch> {
     let command = std::env::current_exe().context("cannot find the path of narrows itself")?;
     let command = command.to_str().context("the path of narrows is not valid Unicode")?;
@@ -156,7 +156,7 @@ fn open_record(places: &AppDirs) -> anyhow::Result<Applied> {
         .with_context(|| format!("cannot use the record of imports in {}", places.data.display()))
 }
 
-/// The project as the clients write it.
+/// Returns the path of a project as clients write it.
 fn directory(path: &Path) -> anyhow::Result<PathBuf> {
     let path = std::path::absolute(path)?;
     if !path.is_dir() {
@@ -165,7 +165,7 @@ fn directory(path: &Path) -> anyhow::Result<PathBuf> {
     Ok(path)
 }
 
-/// What to do next.
+/// Tells the user what to do next.
 fn advise(args: &ImportArgs, report: &ImportReport, printer: Printer) {
     let config = report.config.display();
     if args.undo {

@@ -1,4 +1,4 @@
-//! What is done once, and looked at when something does not work.
+//! Commands for setting up Narrows, and for finding out why something does not work.
 
 pub(crate) mod completions;
 pub(crate) mod connect;

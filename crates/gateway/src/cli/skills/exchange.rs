@@ -1,4 +1,4 @@
-//! Skills on their way to others and from them: export, publish, search, install, update.
+//! Commands that exchange skills with others: export, publish, search, install, update.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -126,12 +126,12 @@ fn written(desk: &SkillCommands, what: &str, path: &std::path::Path, package: &P
     }
 }
 
-/// What gets skills from elsewhere.
+/// Makes the fetcher of skills from files, repositories and URLs.
 fn fetcher() -> Result<Fetcher, SourceError> {
     Fetcher::new(client_builder(), Arc::new(PythonReader))
 }
 
-/// The key that skills are signed with, made the first time.
+/// Opens the key that skills are signed with, which is made the first time.
 fn key(desk: &SkillCommands) -> anyhow::Result<KeyFile> {
     let path = desk.setting.places.data.join("skills-key");
     Ok(KeyFile::open_or_create(&path)?)
@@ -237,7 +237,8 @@ async fn update(desk: &SkillCommands, names: Vec<String>, yes: bool) -> anyhow::
         };
         let is_new = |one: &Fetched| match &one.skill {
             FetchedSkill::Package(package) => package.manifest().hash != origin.hash,
-            // One that is no skill any more is told of when it is put.
+            // A folder that is no longer a skill counts as changed, and is reported when it is
+            // installed.
             FetchedSkill::Folder(folder) => !folder
                 .to_package(&PythonReader)
                 .is_ok_and(|package| package.manifest().hash == origin.hash),
@@ -266,7 +267,7 @@ async fn update(desk: &SkillCommands, names: Vec<String>, yes: bool) -> anyhow::
     Ok(exit)
 }
 
-/// Shows what was fetched, asks, and saves it.
+/// Shows the fetched skills, asks the person, and saves them.
 async fn put(
     desk: &SkillCommands,
     source: &str,
@@ -311,7 +312,7 @@ async fn put(
     Ok(Exit::Success)
 }
 
-/// What a person has to know before a skill is installed.
+/// Shows what a person has to know before a skill is installed.
 fn show(desk: &SkillCommands, from: &str, package: &Package) {
     for skill in package.in_order() {
         let manifest = skill.manifest();

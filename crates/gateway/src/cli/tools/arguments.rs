@@ -1,5 +1,5 @@
-//! The arguments of a tool as people write them: JSON, or `key=value` with values of the types
-//! that the tool's schema says.
+//! Parses the arguments of a tool as people write them: JSON, or `key=value` with values of the types in
+//! the tool's schema.
 
 use std::{
     fs::File,
@@ -9,12 +9,13 @@ use std::{
 use narrows_model::nearest;
 use serde_json::{Map, Value};
 
-/// Arguments that are longer are data.
+/// The longest arguments; anything longer is data.
 const MAX_BYTES: u64 = 8 << 20;
-/// How deep references between parts of a schema are followed: some lead to themselves.
+/// How deep a schema is followed through references, items and alternatives: some references lead to
+/// themselves.
 const MAX_DEPTH: usize = 8;
 
-/// Reads arguments; the reason if they cannot be understood.
+/// Parses arguments; the error is the reason why they cannot be understood.
 pub(super) fn parse(words: &[String], schema: &Value) -> Result<Map<String, Value>, String> {
     match words {
         [] => Ok(Map::new()),
@@ -72,13 +73,13 @@ fn of_pairs(pairs: &[String], schema: &Value) -> Result<Map<String, Value>, Stri
     Ok(arguments)
 }
 
-/// What values a schema allows.
+/// The values that a schema allows.
 #[derive(Debug, Default, PartialEq)]
 struct Types {
     names: Vec<String>,
-    /// What the items of a list may be.
+    /// The values that the items of a list may have.
     items: Option<Box<Types>>,
-    /// Texts that are allowed where no type is said.
+    /// The texts of `enum` and `const`, which are allowed even if no type is given.
     texts: Vec<String>,
 }
 
@@ -88,14 +89,14 @@ impl Types {
     }
 }
 
-/// The types of an argument. One that the tool does not have is a mistake.
+/// Returns the types of an argument. Fails for one that the tool does not have.
 fn types_of(name: &str, schema: &Value) -> Result<Types, String> {
     let mut types = Types::default();
     let properties = schema.get("properties").and_then(Value::as_object);
     match properties.and_then(|properties| properties.get(name)) {
         Some(property) => collect(property, schema, MAX_DEPTH, &mut types),
         None => {
-            // A tool that says nothing of other arguments has none.
+            // A schema with properties that does not mention additional ones has none.
             let is_open = match schema.get("additionalProperties") {
                 Some(Value::Bool(is_open)) => *is_open,
                 Some(_) => true,
@@ -147,8 +148,8 @@ fn collect(schema: &Value, root: &Value, depth: usize, types: &mut Types) {
     }
 }
 
-/// A text is a text where one is allowed; otherwise it is JSON, if it is that. What does not fit is
-/// left for the check against the schema, which names what is expected.
+/// Converts a word to a value: text where text is allowed, otherwise JSON if it parses. Misfits are left
+/// to the check against the schema, which names what is expected.
 fn typed(text: &str, types: &Types) -> Value {
     if types.allows("string") || types.texts.iter().any(|known| known == text) {
         return Value::String(text.to_owned());

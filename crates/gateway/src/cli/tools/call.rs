@@ -47,10 +47,10 @@ pub(super) struct CallArgs {
     json: bool,
 }
 
-/// Why there is no value.
+/// The reason why a call gave no value.
 #[derive(Debug)]
 enum CallFailure {
-    /// What was written makes no sense.
+    /// The command was used wrongly.
     WrongUse(String),
     Failed(String),
     Interrupted,
@@ -95,7 +95,8 @@ async fn call(
         called = calling => called,
         () = interrupted.cancelled() => Err(CallFailure::Interrupted),
     };
-    // A server that is not available says why, and arguments are the person's own.
+    // An error may quote personal data: that of a server which is not available, or one about the
+    // person's own arguments.
     if args.protect
         && let Err(CallFailure::Failed(text) | CallFailure::WrongUse(text)) = &mut called
     {

@@ -1,4 +1,4 @@
-//! What is answered to each method of the protocol.
+//! The methods of MCP that clients call, as the [`ServerHandler`] of a connection.
 
 use std::collections::BTreeMap;
 
@@ -76,8 +76,8 @@ impl ServerHandler for ClientConnection {
         Ok(ListToolsResult::with_all_items(tools))
     }
 
-    /// Finds a tool whose definition the transport compares with the headers of a call: it asks for it
-    /// with every request that has no session.
+    /// Returns the definition of a tool. The transport asks for it with every request that has no
+    /// session, to compare it with the headers of the call.
     fn get_tool(&self, name: &str) -> Option<Tool> {
         if OwnTool::named(name).is_some() {
             let ours = own_tools(self.gateway.surface);

@@ -1,4 +1,4 @@
-//! Who may come in: whoever shows one of the keys, on a connection that has a place.
+//! Authentication: requests need one of the keys, and a connection that has a place.
 
 use std::sync::Arc;
 
@@ -20,20 +20,20 @@ use super::{
 /// The header that names a session.
 const SESSION_ID: &str = "mcp-session-id";
 
-/// Who may come in.
+/// The configuration of who may connect.
 #[derive(Clone)]
 pub(crate) struct HttpAuth {
-    /// Who has no key may come in too.
+    /// Whether clients without a key may connect too.
     pub(crate) is_open: bool,
-    /// Any of these opens, for the one whose it is.
+    /// The valid keys, each with the principal that it belongs to, if any.
     pub(crate) keys: Vec<(String, Option<Arc<Principal>>)>,
     pub(crate) allowed_hosts: Vec<String>,
     pub(crate) allowed_origins: Vec<String>,
 }
 
-/// The door at work: what stands between a request and the protocol.
+/// The check of every request before the protocol layer sees it.
 pub(super) struct Doorkeeper {
-    /// All who have no key, where none is needed.
+    /// The caller of all requests without a key, where none is needed.
     anyone: Option<Arc<Caller>>,
     keys: Vec<(String, Arc<Caller>)>,
     bodies: BodyReader,
@@ -54,7 +54,7 @@ impl Doorkeeper {
         Self { anyone, keys, bodies: BodyReader::new(), sessions }
     }
 
-    /// Returns whose key a request shows.
+    /// Returns the caller whose key a request has.
     fn caller(&self, key: Option<&str>) -> Option<&Arc<Caller>> {
         // All of them are compared, so that the time does not tell which one it was.
         let mut found = self.anyone.as_ref();
@@ -66,15 +66,15 @@ impl Doorkeeper {
         found
     }
 
-    /// Returns whether a request is to end a session that its caller does not have. The protocol layer
-    /// would say that it ended.
+    /// Tells whether a request is to end a session that its caller does not have. The protocol layer
+    /// would claim that it ended.
     fn ends_nothing(&self, request: &Request, caller: &Caller) -> bool {
         let id = request.headers().get(SESSION_ID).and_then(|id| id.to_str().ok());
         request.method() == Method::DELETE && id.is_some_and(|id| !self.sessions.has(caller, id))
     }
 }
 
-/// Lets requests with a key in, as requests of the one whose key it is.
+/// Admits requests with a valid key, as requests of that key's caller, and refuses all others.
 pub(super) async fn admit(
     State(keeper): State<Arc<Doorkeeper>>,
     mut request: Request,
@@ -127,7 +127,8 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
 }
 
-/// Compares in a time that does not tell where the difference is.
+/// Compares two keys of the same length in constant time, so that the time does not show where they
+/// differ.
 fn is_same(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |all, (a, b)| all | (a ^ b)) == 0
 }

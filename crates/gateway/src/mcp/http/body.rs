@@ -26,30 +26,34 @@ use tokio::{sync::OwnedSemaphorePermit, time::timeout};
 use super::caller::Caller;
 use crate::mcp::json_scan;
 
-/// The largest request: a program with its context.
+/// The largest body: a program with its context.
 pub(super) const MAX_BODY_BYTES: usize = 16 << 20;
-/// What is read of one that is too large, for clients that read no answer before they have sent all.
+/// How much of a body that is too large is read and discarded, for clients that read no answer before
+/// they have sent all.
 const MAX_DISCARDED_BYTES: usize = 4 * MAX_BODY_BYTES;
-/// Larger ones take many times their size in memory when they are parsed, and a thread for a while:
-/// one client with many of them took gigabytes, and all threads.
+/// Bodies above this size count as large: parsed, they take many times their size in memory, and a
+/// thread for a while. One client with many of them took gigabytes, and all threads.
 const LARGE_BODY_BYTES: usize = 256 << 10;
-/// Large requests of one key at once, from their first byte until they are parsed.
+/// How many large requests one key may have at once, from their first byte until they are parsed.
 pub(super) const MAX_LARGE_BODIES_PER_KEY: usize = 4;
-/// Large requests of all keys at once.
+/// How many large requests all keys together may have at once.
 pub(super) const MAX_LARGE_BODIES: usize = 16;
-/// The memory of large requests that are parsed, as long as their work takes. While there is none for
-/// one, it keeps its places: programs that wait for minutes, each with a large context, must not add up.
+/// The memory of all large requests that are parsed, as long as their work takes. A request for which
+/// there is none keeps its places: programs that wait for minutes, each with a large context, must not
+/// add up.
 const MAX_PARSED_BYTES: u64 = 64 << 20;
-/// Of one key.
+/// The same for one key.
 const MAX_PARSED_BYTES_PER_KEY: u64 = MAX_PARSED_BYTES / 2;
-/// What a JSON value or key takes in memory beside its text, about.
+/// A rough estimate of the memory that a JSON value or key takes beside its text.
 const VALUE_BYTES: usize = 128;
 /// How long a large request waits for a place.
 const PLACE_TIME: Duration = Duration::from_secs(15);
-/// How long a whole body may take. Whoever sends a byte now and then holds a connection no longer.
+/// How long a whole body may take to arrive. Stops clients from holding a connection by sending a byte
+/// now and then.
 const BODY_TIME: Duration = Duration::from_secs(120);
 
-/// What a large request takes of what its key and all have, until it is dropped.
+/// The places or the memory that a large request holds of what its key and all keys have, given back
+/// when dropped.
 #[derive(Debug)]
 pub(in crate::mcp) struct LargeBody {
     key: narrows_model::Caller,
@@ -59,14 +63,15 @@ pub(in crate::mcp) struct LargeBody {
 
 #[derive(Debug)]
 enum Held {
-    /// What takes most of the memory, and the time of a thread, is still to come.
+    /// Places: the request is still to be parsed, which takes most of the memory and the time of a
+    /// thread.
     Places { _of_key: OwnedSemaphorePermit, _of_all: Permit },
-    /// Memory, in bytes: others need not wait for the end of its work.
+    /// Memory of the parsed request, in bytes. Others need not wait for the end of its work.
     Parsed(u64),
 }
 
 impl LargeBody {
-    /// Gives the places back once the request is parsed, if there is memory for what became of it.
+    /// Exchanges the places for memory once the request is parsed, if there is so much memory left.
     fn settle(&self, bytes: u64) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         if matches!(*held, Held::Places { .. }) && self.parsed.take(&self.key, bytes) {
@@ -84,13 +89,13 @@ impl Drop for LargeBody {
     }
 }
 
-/// Returns about how much memory a request takes once it is parsed: its text, which a program is given
-/// too, and its values.
+/// Estimates how much memory a request takes once it is parsed: its text, twice because a program is
+/// given it too, and its values.
 fn parsed_bytes(bytes: usize, values: usize) -> u64 {
     (2 * bytes + VALUE_BYTES * values) as u64
 }
 
-/// Why the body of a request is not taken.
+/// The reason why the body of a request is refused.
 #[derive(Debug, Error)]
 enum BodyError {
     #[error("the request is larger than {} MB; send less at once", MAX_BODY_BYTES >> 20)]
@@ -114,7 +119,8 @@ enum BodyError {
 }
 
 impl IntoResponse for BodyError {
-    /// As the protocol says it, for clients that show their user what an answer says.
+    /// Writes the refusal as a JSON-RPC error, because some clients show their user what the body of an
+    /// answer says.
     fn into_response(self) -> Response {
         let status = match &self {
             Self::TooLarge | Self::Shape(json_scan::ScanError::TooMany) => {
@@ -153,7 +159,7 @@ impl BodyReader {
         Self { large, parsed, place_time: PLACE_TIME }
     }
 
-    /// Hands a request on once its body is here and looks harmless.
+    /// Reads and checks the body of a request, and then hands it to `next`.
     pub(super) async fn pass(&self, request: Request, caller: &Caller, next: Next) -> Response {
         let (parts, body) = request.into_parts();
         let announced = parts.headers.get(header::CONTENT_LENGTH);
@@ -226,7 +232,7 @@ impl BodyReader {
     }
 }
 
-/// Reads what is left, up to a limit, and keeps nothing of it.
+/// Reads and discards the rest of a body, up to [`MAX_DISCARDED_BYTES`].
 async fn discard(mut pieces: BodyDataStream) {
     let mut left = MAX_DISCARDED_BYTES;
     while let Some(Ok(piece)) = pieces.next().await {
@@ -237,9 +243,9 @@ async fn discard(mut pieces: BodyDataStream) {
     }
 }
 
-/// Waits for an answer whose request is parsed when it is first asked for, all at once since the body is
-/// complete; otherwise a few large requests would take all threads, and nobody would be answered. Then
-/// `parsed` is called.
+/// Waits for the answer to a request. Its body is complete, so that the first poll parses it in one go.
+/// That poll runs in [`apart`], which hands the other tasks of this thread over: otherwise a few large
+/// requests would take all threads. Then `parsed` is called.
 async fn parsed_apart(answer: impl Future<Output = Response>, parsed: impl FnOnce()) -> Response {
     let mut answer = pin!(answer);
     let first = poll_fn(|cx| Poll::Ready(apart(|| answer.as_mut().poll(cx)))).await;

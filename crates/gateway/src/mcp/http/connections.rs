@@ -40,25 +40,25 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::HttpLimits;
 
-/// How long a connection may be without a request (be it that its headers come slowly) if none of its
-/// requests had a key.
+/// How long a connection may be idle, or send headers slowly, if none of its requests had a key.
 const STRANGER_IDLE_TIME: Duration = Duration::from_secs(10);
-/// The same for clients, which keep connections for their next request.
+/// The same for clients with a key, which keep connections open for their next request.
 const CLIENT_IDLE_TIME: Duration = Duration::from_secs(120);
-/// How long a client may leave what it is sent unread, or be gone without a word.
+/// How long a client may leave sent data unread, or be gone without closing its connection.
 #[cfg(target_os = "linux")]
 const UNREAD_TIME: Duration = Duration::from_secs(60);
-/// Headers of a request. Anybody can send them, on as many connections as there are.
+/// The largest headers of a request. Stops strangers from filling our memory: anybody can send headers,
+/// on as many connections as there are.
 const MAX_HEADER_BYTES: usize = 64 << 10;
-/// How long the end of an answer may take on a connection that is closed.
+/// How long a connection that is closed may take to send the rest of its answer.
 const CLOSING_TIME: Duration = Duration::from_secs(1);
 /// How long connections may take to end when the server does.
 const STOPPING_TIME: Duration = Duration::from_secs(5);
-/// How long nothing is accepted after the system refused to.
+/// How long the server pauses after the system refused to accept a connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Connections beyond the limit, on which only `/health` answers.
 const MAX_SPARE: usize = 16;
-/// Descriptors for all else (files, the store, servers' pipes), as a part of all that there are.
+/// The part of all file descriptors, as a divisor, that is left for files, the store and servers' pipes.
 const DESCRIPTORS_FOR_OTHERS: u64 = 4;
 
 /// One open connection.
@@ -67,17 +67,17 @@ pub(super) struct Connection {
     number: u64,
     /// Where it comes from; see [`network`].
     network: IpAddr,
-    /// It has no place, and only `/health` answers on it.
+    /// Whether it is beyond the limit, so that only `/health` answers on it.
     is_spare: bool,
     is_trusted: AtomicBool,
     activity: Mutex<Activity>,
-    /// Cancelled when another one gets its place.
+    /// Cancelled when another connection gets its place.
     end: CancellationToken,
 }
 
 #[derive(Debug)]
 struct Activity {
-    /// Requests whose answers are not complete.
+    /// The number of requests whose answers are not complete.
     requests: usize,
     since: Instant,
 }
@@ -87,7 +87,7 @@ impl Connection {
         self.is_spare
     }
 
-    /// Notes that a request had a right key.
+    /// Marks the connection as one whose client showed a valid key.
     pub(super) fn set_trusted(&self) {
         self.is_trusted.store(true, Ordering::Relaxed);
     }
@@ -109,7 +109,7 @@ impl Connection {
         if self.is_trusted() { CLIENT_IDLE_TIME } else { STRANGER_IDLE_TIME }
     }
 
-    /// Waits until it was idle for too long.
+    /// Waits until the connection was idle for too long.
     async fn expired(&self) {
         loop {
             let rest = match self.idle_since() {
@@ -142,7 +142,7 @@ impl Drop for Busy {
     }
 }
 
-/// The body of an answer, with which the request ends.
+/// The body of an answer. The connection counts as busy until it is dropped.
 struct AnswerBody {
     body: Body,
     _busy: Busy,
@@ -182,7 +182,8 @@ struct Open {
 }
 
 impl Connections {
-    /// `descriptors` is how many files this process can have open.
+    /// Makes the register of connections. `descriptors` is how many files this process can have open,
+    /// which lowers the limit.
     pub(super) fn new(limits: &HttpLimits, descriptors: Option<u64>) -> Arc<Self> {
         let wanted = limits.max_connections as usize;
         let possible = descriptors.map_or(wanted, |all| {
@@ -207,7 +208,7 @@ impl Connections {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Serves connections until it is told to stop.
+    /// Accepts and serves connections until `stop` is cancelled, then waits a moment for their end.
     pub(super) async fn serve(
         self: Arc<Self>,
         listener: TcpListener,
@@ -239,7 +240,8 @@ impl Connections {
         let _ = timeout(STOPPING_TIME, all_ended.recv()).await;
     }
 
-    /// Gives a new connection a place, that of one on which nothing happens if there is no other.
+    /// Registers a new connection. If all places are taken, an idle connection is closed for it; if none
+    /// is idle, the new one becomes a spare.
     fn admit(&self, peer: IpAddr) -> Arc<Connection> {
         let network = network(peer);
         let mut open = self.open();
@@ -275,7 +277,8 @@ impl Connections {
 }
 
 impl Open {
-    /// Closes the connection that was idle for longest, rather a stranger's than a client's.
+    /// Closes the connection that was idle for longest, strangers' before clients'. Returns false if
+    /// none is idle.
     fn close_idle(&mut self, may_close: impl Fn(&Connection) -> bool) -> bool {
         let candidates = self.connections.values().filter(|connection| may_close(connection));
         let idle = candidates.filter_map(|connection| {
@@ -300,7 +303,8 @@ impl Open {
     }
 }
 
-/// Returns what counts as one address: who has an IPv6 network has all 2^64 addresses of it.
+/// Returns the address that limits count by. An IPv6 address is reduced to its /64 network, because
+/// whoever has one has all 2^64 addresses of it.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
@@ -322,7 +326,7 @@ fn set_options(stream: &TcpStream) {
     }
 }
 
-/// Has the system end a connection whose other side takes nothing, or is gone.
+/// Sets socket options by which the system ends a connection whose other side reads nothing, or is gone.
 #[cfg(target_os = "linux")]
 fn end_if_unread(stream: &TcpStream) -> rustix::io::Result<()> {
     use rustix::net::sockopt;
@@ -333,7 +337,7 @@ fn end_if_unread(stream: &TcpStream) -> rustix::io::Result<()> {
     sockopt::set_tcp_keepidle(stream, UNREAD_TIME)
 }
 
-/// Serves one connection until it ends, is idle for too long, or has to make room.
+/// Serves one connection until it ends, is idle for too long, or has to make room for another.
 async fn serve_connection(
     stream: TcpStream,
     connection: Arc<Connection>,

@@ -1,7 +1,7 @@
 //! File descriptors, of which each connection takes one.
 
-/// More are not asked for: children inherit the limit, and some close every descriptor below it one by
-/// one when they start.
+/// The highest limit that is asked for: children inherit it, and some close every descriptor below it
+/// one by one when they start.
 #[cfg(unix)]
 const MAX_DESCRIPTORS: u64 = 1 << 16;
 

@@ -1,4 +1,4 @@
-//! The gateway over HTTP: `/mcp` for clients, `/health` for those who watch.
+//! The gateway over HTTP: `/mcp` for clients, `/health` for monitoring.
 //!
 //! | file | subject |
 //! |---|---|

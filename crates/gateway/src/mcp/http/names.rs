@@ -1,4 +1,4 @@
-//! What requests call us, and which web pages send them.
+//! The host names by which requests may address the gateway, and the web pages that may send them.
 
 use std::net::SocketAddr;
 

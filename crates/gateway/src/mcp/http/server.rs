@@ -1,4 +1,4 @@
-//! Puts the server together: connections, the door, and the protocol behind it.
+//! Assembles the HTTP server: connections, authentication, and the protocol behind them.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::{
     mcp::{ClientConnection, Gateway},
 };
 
-/// Serves clients until it is told to stop.
+/// Serves clients over HTTP until `stop` is cancelled.
 pub(crate) async fn serve(
     gateway: Arc<Gateway>,
     listener: TcpListener,

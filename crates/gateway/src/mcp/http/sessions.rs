@@ -41,14 +41,14 @@ tokio::task_local! {
     static SENDER: Arc<Sender>;
 }
 
-/// Whoever sent the request that is being handled.
+/// The sender of the request that is being handled.
 pub(super) struct Sender {
     caller: Arc<Caller>,
     /// Why no session was made for it.
     refusal: OnceLock<SessionRefusal>,
 }
 
-/// Why there are no more sessions, and when there may be.
+/// The reason why no session is made, and when to try again.
 #[derive(Clone, Debug, Error)]
 pub(super) enum SessionRefusal {
     #[error(
@@ -72,7 +72,8 @@ impl IntoResponse for SessionRefusal {
 }
 
 impl Sender {
-    /// Has a request handled for its caller.
+    /// Handles a request as its caller's. If no session could be made for it, the reason is the
+    /// response.
     pub(super) async fn scope(
         caller: Arc<Caller>,
         answer: impl Future<Output = Response>,
@@ -86,15 +87,15 @@ impl Sender {
     }
 }
 
-/// One session.
+/// A session, and the places that it takes.
 #[derive(Debug)]
 struct Entry {
     owner: CallerId,
-    /// Streams that are open and requests that are not answered.
+    /// The number of open streams and unanswered requests.
     uses: AtomicUsize,
     requests: Arc<RequestIds>,
-    /// Cancelled when it ends: whoever works for its client learns that before the protocol layer has
-    /// waited for their answers.
+    /// Cancelled when the session ends, so that work for its client stops before the protocol layer has
+    /// waited for answers.
     ended: CancellationToken,
     last_used: Mutex<Instant>,
     _of_key: OwnedSemaphorePermit,
@@ -106,15 +107,15 @@ impl Entry {
         *self.last_used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// Returns since when nothing is under way.
+    /// Returns how long the session has been idle; none while it is in use.
     fn idle_for(&self) -> Option<Duration> {
         let last_used = self.last_used.lock().unwrap_or_else(PoisonError::into_inner);
         (self.uses.load(Ordering::Acquire) == 0).then(|| last_used.elapsed())
     }
 }
 
-/// A use of a session, which lives at least as long. It is part of each request's context until that is
-/// answered, be it that a person is asked or that the client's connection broke meanwhile.
+/// A use of a session, which keeps it from expiring. It is part of each request's context until the
+/// request is answered, also while a person is asked or after the client's connection broke.
 #[derive(Debug)]
 struct InUse(Arc<Entry>);
 
@@ -124,7 +125,7 @@ impl InUse {
         Arc::new(Self(entry))
     }
 
-    /// Returns the stream, with which the use ends.
+    /// Ties this use to a stream: it ends when the stream is dropped.
     fn hold<S>(self: Arc<Self>, stream: S) -> impl Stream<Item = S::Item> + Send + Sync + 'static
     where
         S: Stream + Send + Sync + 'static,
@@ -136,7 +137,8 @@ impl InUse {
     }
 }
 
-/// Returns what is cancelled when the session of a request ends; none for requests without a session.
+/// Returns a token that is cancelled when the session of a request ends; none for requests without a
+/// session.
 pub(in crate::mcp) fn session_end(
     context: &RequestContext<RoleServer>,
 ) -> Option<CancellationToken> {
@@ -183,12 +185,12 @@ impl Sessions {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns whether a caller has a session of this name.
+    /// Tells whether a caller has a session with this id.
     pub(super) fn has(&self, caller: &Caller, id: &str) -> bool {
         self.known().get(id).is_some_and(|entry| entry.owner == caller.id)
     }
 
-    /// Returns the session, if it is of whoever sent the request. Others' are not there.
+    /// Returns a session of the current sender. Other callers' sessions are reported as missing.
     fn own(&self, id: &SessionId) -> Result<Arc<Entry>, SessionsError> {
         let owner = SENDER.try_with(|sender| sender.caller.id).ok();
         let entry = self.known().get(id).filter(|entry| Some(entry.owner) == owner).cloned();
@@ -197,7 +199,8 @@ impl Sessions {
         Ok(entry)
     }
 
-    /// Takes a place, that of the caller's longest unused session if there is no other.
+    /// Takes a place for a new session. If there is none, the caller's session that has been idle
+    /// longest is ended for it, provided that it was idle for [`SPARE_TIME`].
     async fn place(&self, sender: &Sender) -> Result<Entry, SessionsError> {
         let owner = sender.caller.id;
         let take = |places: &Arc<Semaphore>| Arc::clone(places).try_acquire_owned().ok();
@@ -239,7 +242,7 @@ impl Sessions {
         }
     }
 
-    /// Returns how long it takes until the next session of a caller expires.
+    /// Returns the time until the next session of a caller expires.
     fn next_expiry(&self, owner: CallerId) -> Duration {
         let known = self.known();
         let own = known.values().filter(|entry| entry.owner == owner);
@@ -247,7 +250,7 @@ impl Sessions {
         self.limits.session_idle.min(SPARE_TIME).saturating_sub(idle)
     }
 
-    /// Takes a session away from its client, whose requests are given up.
+    /// Removes a session and cancels the work for its requests.
     fn forget(&self, id: &SessionId) {
         let entry = self.known().remove(id);
         if let Some(entry) = entry {
@@ -262,7 +265,7 @@ impl Sessions {
         }
     }
 
-    /// Ends sessions that nobody used for long, until it is told to stop.
+    /// Ends sessions that were idle for too long, until `stop` is cancelled.
     pub(super) async fn expire(self: Arc<Self>, stop: CancellationToken) {
         let pause = (self.limits.session_idle / 4)
             .clamp(Duration::from_millis(250), Duration::from_secs(60));
@@ -280,7 +283,8 @@ impl Sessions {
             };
             for id in expired {
                 let sessions = Arc::clone(&self);
-                // Beside the others: one that still writes to a client that does not read waits.
+                // On a task of its own: ending a session that still writes to a client which does not
+                // read takes time.
                 tokio::spawn(async move { sessions.end(&id).await });
             }
         }
@@ -312,8 +316,8 @@ impl SessionManager for Sessions {
         Ok(self.own(id).is_ok() && self.local.has_session(id).await?)
     }
 
-    /// Called for a client that ends its session, and by the session itself when it ends, which is
-    /// nobody's request.
+    /// Closes a session. A client calls this when it ends its session; so does the session itself when
+    /// it ends, which happens outside of any request.
     async fn close_session(&self, id: &SessionId) -> Result<(), SessionsError> {
         if SENDER.try_with(|_| ()).is_ok() && self.own(id).is_err() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What a model sends to have a program run, with its usual slips.
+//! Parses the arguments of the tools that run programs, with the usual slips of models.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,11 +6,11 @@ use narrows_engine::{RunRequest, aliases, check_source, token_stats::RequestStat
 use narrows_model::{Limits, Program};
 use serde_json::{Map, Value};
 
-/// `execute_python` takes the same.
+/// The tool whose argument names are used; `execute_python` takes the same.
 const EXECUTE_CODE: &str = "execute_code";
 const TIMES: (f64, f64) = (Limits::MIN_SECONDS as f64, Limits::MAX_SECONDS as f64);
 
-/// What is to be run, and what was corrected to understand it.
+/// A program to run, and what was corrected in the arguments to understand them.
 #[derive(Debug, PartialEq)]
 pub(super) struct CodeRequest {
     code: String,
@@ -63,7 +63,8 @@ impl CodeRequest {
         Ok(Self { code, context, timeout, session, isolation, corrections })
     }
 
-    /// Returns it as the engine runs it; what its calls would have cost a model is written on `stats`.
+    /// Converts this into a request of the engine, which counts on `stats` what the program's calls
+    /// would have cost a model.
     pub(super) fn into_run(self, stats: Arc<RequestStats>) -> RunRequest {
         let Self { code, context, timeout, session, isolation, corrections } = self;
         RunRequest {
@@ -115,7 +116,7 @@ fn read_timeout(value: &Value, corrections: &mut Vec<String>) -> Result<Duration
     Ok(Duration::from_secs_f64(within))
 }
 
-/// Code as models quote it: a fence around it, perhaps prose before and after.
+/// Takes code out of the Markdown fence in which models quote it, perhaps with prose before and after.
 fn without_fences(code: String, corrections: &mut Vec<String>) -> String {
     let lines: Vec<&str> = code.lines().collect();
     let is_fence = |line: &str| line.trim_start().starts_with("```");
@@ -140,7 +141,7 @@ fn without_fences(code: String, corrections: &mut Vec<String>) -> String {
     rest[..last].join("\n")
 }
 
-/// Whether a line before a fence is no Python.
+/// Tells whether a line before a fence is prose and not Python.
 fn is_prose(line: &str) -> bool {
     let line = line.trim();
     line.is_empty()

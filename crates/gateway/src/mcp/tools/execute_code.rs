@@ -46,7 +46,7 @@ fn definition() -> Value {
     })
 }
 
-/// Runs what a request asks for. `execute_python` differs in the form of its answer only.
+/// Runs the program of a request. `execute_python` differs in the form of its answer only.
 pub(super) fn execute(request: ToolRequest, form: Form) -> BoxFuture<'static, ClientResult> {
     Box::pin(async move {
         let ToolRequest { gateway, agent, arguments, bytes, client, stats } = request;

@@ -63,7 +63,7 @@ async fn list(gateway: &Gateway, agent: &Agent, arguments: Map<String, Value>) -
     success_with_data(text, data)
 }
 
-/// `from skills import double # double(n: int) -> int: doubles a number`
+/// Writes a skill as one line: `from skills import double # double(n: int) -> int: doubles a number`
 fn skill_line(skill: &ListedSkill) -> String {
     let mut line = format!("from skills import {} # {}", skill.name, skill.signature);
     let description = skill.description.lines().next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! An outcome as a client reads it: as text and as structure.
+//! Writes the outcome of a run as a client reads it: as text and as structure.
 //!
 //! Clients hand their model one of them: most the text, Claude Code and Pydantic AI the structure.
 //! So each has all that a model needs, once. Some that take the structure drop what stands beside the
@@ -9,7 +9,7 @@ use narrows_model::{Excerpt, Failure, Outcome};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::{Value, json};
 
-/// How the structure of an answer has what was printed.
+/// The form in which the structure of an answer has a program's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// As `stdout` and `stderr`.
@@ -18,8 +18,8 @@ pub(super) enum Form {
     Joined,
 }
 
-/// The answer to a tool that ran a program. `output` is what was printed to both streams, protected as
-/// one text: if it is there, the structure has it in the place of the streams.
+/// Makes the result of a tool that ran a program. `output` is what was printed to both streams,
+/// protected as one text: if it is there, the structure has it in the place of the streams.
 pub(super) fn answer(
     mut outcome: Outcome,
     shown: Vec<Shown>,
@@ -64,7 +64,8 @@ fn media_block(shown: Shown) -> ContentBlock {
     }
 }
 
-/// What is shown in part comes first, for a client may cut the end.
+/// Writes the text of an answer. The note on what was shortened comes first, because a client may cut
+/// the end.
 fn text(outcome: &Outcome) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut add = |label: &str, text: &str| {
@@ -93,7 +94,7 @@ fn text(outcome: &Outcome) -> String {
     parts.join("\n")
 }
 
-/// What helps most comes first, for a client may cut the end.
+/// Writes the structure of an answer. What helps most comes first, because a client may cut the end.
 fn structured(outcome: &Outcome, output: Option<String>) -> Value {
     let mut structured = json!({ "success": outcome.is_success() });
     let mut notes = outcome.notes.clone();
@@ -119,7 +120,8 @@ fn structured(outcome: &Outcome, output: Option<String>) -> Value {
     structured
 }
 
-/// The traceback without its last line, which the type and the message are.
+/// Writes a failure as structure. The traceback lacks its last line, which `type` and `message` already
+/// say.
 fn error(failure: &Failure, outcome: &Outcome) -> Value {
     let mut error = json!({ "type": failure.kind, "message": failure.message });
     if let Some(line) = failure.line {

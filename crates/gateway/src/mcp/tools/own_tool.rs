@@ -1,5 +1,5 @@
-//! What a tool of the gateway is, which there are, and the way that every call of one takes. The texts
-//! of their definitions are read by models with every request, so each word counts.
+//! The gateway's own tools: what a tool is, the list of all, and the way that every call takes. Models
+//! read the texts of the definitions with every request, so each word counts.
 
 use std::{fmt, sync::Arc};
 
@@ -30,7 +30,7 @@ pub(in crate::mcp) struct OwnTool {
     pub(super) handler: fn(ToolRequest) -> BoxFuture<'static, ClientResult>,
 }
 
-/// What a tool is for, as far as all of a kind are treated alike.
+/// The purpose of a tool. Tools with the same purpose are treated alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// Runs a program.
@@ -77,7 +77,7 @@ impl OwnTool {
     ];
     const CORE: usize = 3;
 
-    /// Finds a tool by its name, whatever the surface: who knows a name may use it.
+    /// Finds a tool by its name, whatever the surface: a client that knows the name may use the tool.
     pub(in crate::mcp) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|tool| tool.name == name)
     }
@@ -86,12 +86,12 @@ impl OwnTool {
         self.purpose == Purpose::Code
     }
 
-    /// Whether its callers know what tokens are.
+    /// Tells whether the tool is about tokens, so that its callers need no explanation of them.
     pub(in crate::mcp) fn is_about_tokens(&self) -> bool {
         self.purpose == Purpose::Privacy
     }
 
-    /// Does what it is asked for.
+    /// Calls the tool, and counts the tokens of its request and its result.
     pub(in crate::mcp) async fn call(
         &self,
         gateway: &Arc<Gateway>,
@@ -135,9 +135,9 @@ impl OwnTool {
         result
     }
 
-    /// Returns it as it is listed: its definition, and for those of the core a word to Claude Code,
-    /// which gives its model no more than the names of tools of MCP servers, so that each costs a
-    /// further turn before it can be called. Ours are few, and all work begins with them.
+    /// Returns the definition as it is listed. Those of the core have a hint for Claude Code, which
+    /// otherwise gives its model no more than the names of MCP tools, so that each costs a further turn
+    /// before it can be called. Core tools are few, and all work begins with them.
     fn listing(&self) -> Value {
         let mut listing = (self.definition)();
         if Self::ALL[..Self::CORE].iter().any(|core| core.name == self.name) {
@@ -159,12 +159,12 @@ pub(in crate::mcp) fn own_tools(surface: Surface) -> Vec<Tool> {
         Surface::Core => &OwnTool::ALL[..OwnTool::CORE],
         Surface::Full => &OwnTool::ALL,
     };
-    // They are constants of ours, and a test reads each of them.
+    // The definitions are constants, and a test parses each of them.
     shown.iter().filter_map(|tool| serde_json::from_value(tool.listing()).ok()).collect()
 }
 
-/// Returns what a surface says to a client that lists it, as JSON; without `_meta`, which is for the
-/// client and not for its model.
+/// Returns the list of a surface's tools as JSON, as a model reads it: without `_meta`, which is for the
+/// client.
 pub(crate) fn surface_text(surface: Surface) -> String {
     let mut tools = own_tools(surface);
     tools.iter_mut().for_each(|tool| tool.meta = None);

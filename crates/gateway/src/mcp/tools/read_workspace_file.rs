@@ -71,7 +71,7 @@ async fn read(agent: &Agent, arguments: Map<String, Value>) -> CallToolResult {
     result
 }
 
-/// All but the content.
+/// Returns all about a file but its content.
 fn about(file: &FileContent) -> Value {
     let mut about = json!(file);
     if let Some(about) = about.as_object_mut() {

@@ -34,8 +34,8 @@ async fn call(request: ToolRequest) -> ClientResult {
     ClientResult::exempt(restore(&agent, arguments, client).await, Exemption::Restored)
 }
 
-/// For those who are named in the configuration; for others, a person is asked: the answer is read by
-/// a model.
+/// Restores values for agents that the configuration names. For all others a person is asked, because a
+/// model reads the answer.
 async fn restore(
     agent: &Agent,
     arguments: Map<String, Value>,

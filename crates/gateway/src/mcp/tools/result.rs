@@ -1,4 +1,4 @@
-//! What tools give: texts and data for a model, and the type that says they were protected.
+//! Results of our own tools: text and data for a model, and a type that proves that they were protected.
 
 use narrows_engine::{Analyzed, Finished, Refusal, compute::json_bytes, state::Agent};
 use narrows_model::cut;
@@ -12,23 +12,24 @@ use super::outcome::{self, Form};
 /// How much is said of arguments that do not fit.
 const MAX_MISFIT_BYTES: usize = 2_000;
 
-/// What one of our own tools gives a client: it is made of what was protected, and of nothing else.
+/// The result of one of our own tools. It can only be made from a result that was protected, from a
+/// refusal, or with an [`Exemption`].
 #[derive(Debug)]
 pub(super) struct ClientResult(CallToolResult);
 
-/// Why a result is sent as it is.
+/// The reason why a result is sent without protection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exemption {
     /// Definitions of tools are public, and discovery has protected what it says of skills.
     Definitions,
-    /// It was just protected, whatever the mode is.
+    /// The tool has just protected it, whatever the mode is.
     Sanitized,
-    /// Somebody with the right to know asked what tokens stand for.
+    /// The tool was asked for the values of tokens, by somebody who may see them.
     Restored,
 }
 
 impl ClientResult {
-    /// What came of a program.
+    /// Makes the result of a program, which the engine has protected.
     pub(super) fn finished(finished: Finished, form: Form) -> Self {
         let output = (form == Form::Joined).then(|| finished.joined_output());
         let (outcome, shown) = finished.into_parts();
@@ -51,7 +52,7 @@ impl ClientResult {
         Self(result)
     }
 
-    /// Definitions are public; why there is none is not.
+    /// Exempts definitions, which are public, but protects a failure to find them.
     pub(super) async fn definitions(result: CallToolResult, agent: &Agent) -> Self {
         match result.is_error {
             Some(true) => Self::protect(result, agent).await,
@@ -74,20 +75,20 @@ impl From<Refusal> for ClientResult {
     }
 }
 
-/// Reads what a tool is asked for.
+/// Parses the arguments of a tool.
 pub(super) fn parse<T: DeserializeOwned>(arguments: Map<String, Value>) -> Result<T, String> {
     serde_json::from_value(Value::Object(arguments)).map_err(|error| misfit(&error))
 }
 
-/// Says why arguments are not taken. A name that is not known can have megabytes.
+/// Writes why arguments do not fit, cut to a limit because an unknown name can have megabytes.
 fn misfit(error: &serde_json::Error) -> String {
     let why = error.to_string();
     let end = if why.len() > MAX_MISFIT_BYTES { "…" } else { "" };
     format!("the arguments do not fit: {}{end}", cut::head(&why, MAX_MISFIT_BYTES))
 }
 
-/// Text for a model and the same as data for a program. Some clients hand the data to their model
-/// in the place of the text: what the text says, the data has to say too.
+/// Makes a result of text for a model and the same as data. Some clients hand the data to their model in
+/// the place of the text, so the data has to say all that the text says.
 pub(super) fn success_with_data(text: String, data: Value) -> CallToolResult {
     let mut result = success(text);
     result.structured_content = Some(data);
@@ -102,7 +103,7 @@ pub(in crate::mcp) fn failure(message: impl Into<String>) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(message)])
 }
 
-/// Puts notes behind an answer: in a block of their own, for the text may be a definition, and in the
+/// Appends notes to an answer: in a block of their own, because the text may be a definition, and in the
 /// structure, which some clients hand to their model in the place of the text.
 pub(super) fn add_notes(result: &mut CallToolResult, notes: Vec<String>) {
     if notes.is_empty() {
@@ -115,13 +116,13 @@ pub(super) fn add_notes(result: &mut CallToolResult, notes: Vec<String>) {
     }
 }
 
-/// What a program may want to know beside a text or an image. Structure would be handed to the
-/// model of some clients in the place of it.
+/// Makes a `_meta` object with one entry: data that a program may want beside a text or an image. Some
+/// clients would hand structured content to their model in the place of the text or the image.
 pub(super) fn meta(key: &str, about: Value) -> Option<MetaObject> {
     Some(MetaObject(Map::from_iter([(key.to_owned(), about)])))
 }
 
-/// Whether an agent's level lets it use its files so.
+/// Checks that an agent's isolation level allows this access to its files.
 pub(super) fn check_workspace(agent: &Agent, wanted: WorkspaceAccess) -> Result<(), String> {
     let level = agent.level(None).map_err(|error| error.to_string())?;
     match level.workspace >= wanted {
@@ -130,7 +131,7 @@ pub(super) fn check_workspace(agent: &Agent, wanted: WorkspaceAccess) -> Result<
     }
 }
 
-/// Gives a failure as the answer to the model, which can mend it.
+/// Unwraps a result, or returns its error as a failed result that the model can react to.
 macro_rules! or_failed {
     ($result:expr) => {
         match $result {

@@ -1,4 +1,4 @@
-//! What the tools for personal data take and give: a text, or any JSON.
+//! Arguments and results of the tools for personal data: a text, or any JSON.
 
 use narrows_engine::{compute::json_bytes, state::Agent};
 use rmcp::model::CallToolResult;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::result::{parse, success_with_data};
 
-/// Defines a tool that takes one and gives it back with something done to it.
+/// Writes the definition of a tool that takes a text or JSON and returns it transformed.
 pub(super) fn definition(name: &str, title: &str, description: &str) -> Value {
     json!({
         "name": name,
@@ -38,7 +38,7 @@ impl TextOrData {
         }
     }
 
-    /// Changes a value within the share of an agent, and returns the result that has the same form as
+    /// Transforms a value within the agent's share of processors, and returns the result in the form of
     /// the request.
     pub(super) async fn result(
         agent: &Agent,

@@ -65,7 +65,8 @@ async fn write(agent: &Agent, arguments: Map<String, Value>) -> CallToolResult {
     success_with_data(text, json!(written))
 }
 
-/// What a model means by the content of a file.
+/// Converts the content argument into the bytes of the file. JSON that is not a string is written as
+/// text.
 fn bytes_of(content: Value, encoding: Option<Encoding>) -> Result<Vec<u8>, String> {
     match (content, encoding) {
         (Value::String(text), Some(Encoding::Base64)) => BASE64_STANDARD

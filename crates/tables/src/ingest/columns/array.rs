@@ -1,4 +1,4 @@
-//! From a filled column to an array of the type that the column has in the whole table.
+//! Converts a filled column into an array of the type that the column has in the whole table.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A column while it is filled: it holds values of one type until another comes along.
+//! A column while it is filled. It holds values of one type until a value of another type is set.
 
 use datafusion::arrow::array::NullBufferBuilder;
 
@@ -17,7 +17,7 @@ pub(in crate::ingest) enum Cell<'a> {
     Null,
     Bool(bool),
     Int(i64),
-    /// A whole number of more than 64 bits, in digits.
+    /// An integer of more than 64 bits, in digits.
     Big(&'a str),
     Float(f64),
     Text(&'a str),
@@ -26,7 +26,7 @@ pub(in crate::ingest) enum Cell<'a> {
 }
 
 impl<'a> Cell<'a> {
-    /// Lists and objects have to be written as JSON first.
+    /// Converts a token. Returns none for lists and objects, which have to be written as JSON first.
     pub(in crate::ingest) fn of(token: Token<'a>) -> Option<Self> {
         Some(match token {
             Token::Null => Self::Null,
@@ -48,7 +48,7 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// What a value was before it became text.
+/// The type that a value had before it became text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::ingest) enum Kind {
     Null,
@@ -72,23 +72,23 @@ pub(in crate::ingest) enum ColumnValues {
     Nothing,
     Bool(Vec<bool>),
     Int(Vec<i64>),
-    /// Also whole numbers, as far as they are exact.
+    /// Floats, and integers that are exact as floats.
     Float(Vec<f64>),
     Text(Texts),
     /// Values of different types, as text.
     Mixed(Texts, Vec<Kind>),
 }
 
-/// Texts one after the other.
+/// Texts, stored one after the other.
 #[derive(Debug)]
 pub(in crate::ingest) struct Texts {
-    /// Where they begin, and where the last one ends.
+    /// The start of each text, and the end of the last.
     pub(in crate::ingest) offsets: Vec<i32>,
     pub(in crate::ingest) bytes: Vec<u8>,
 }
 
 impl Texts {
-    /// So many empty texts.
+    /// Makes this many empty texts.
     fn new(count: usize) -> Self {
         Self { offsets: vec![0; count + 1], bytes: Vec::new() }
     }
@@ -98,7 +98,7 @@ impl Texts {
         self.end()
     }
 
-    /// What has been written to the bytes is a text.
+    /// Ends the text that was written to `bytes`.
     fn end(&mut self) -> Result<()> {
         let end = i32::try_from(self.bytes.len())
             .map_err(|_| Flaw::data("a column has more than 2 GB of text"))?;
@@ -136,7 +136,8 @@ impl Column {
         self.len
     }
 
-    /// Sets the value of a row: the next one, one after rows without a value, or one again.
+    /// Sets the value of a row, which may be the next one, one further on (rows between become null), or
+    /// one that was set before.
     #[inline]
     pub(in crate::ingest) fn set(&mut self, row: usize, cell: Cell<'_>) -> Result<()> {
         if self.len() != row {
@@ -168,7 +169,7 @@ impl Column {
         Ok(())
     }
 
-    /// Makes that a row is the next one to be set.
+    /// Fills up or cuts the column so that `row` is the next one to be set.
     pub(in crate::ingest) fn reach(&mut self, row: usize) {
         if self.len() < row {
             self.pad(row - self.len());
@@ -210,7 +211,7 @@ impl Column {
         self.len = len;
     }
 
-    /// Makes room for a value of another type.
+    /// Converts the values to a type that can hold this value too.
     #[cold]
     fn widen(&mut self, cell: Cell<'_>) -> Result<()> {
         let len = self.len();
@@ -230,7 +231,7 @@ impl Column {
         Ok(())
     }
 
-    /// What kinds of values there are.
+    /// Counts the values of each kind.
     pub(in crate::ingest) fn facts(&self) -> Facts {
         let mut facts = Facts::default();
         let present = (0..self.len()).filter(|row| self.nulls.is_valid(*row));
@@ -256,7 +257,7 @@ impl Column {
         facts
     }
 
-    /// The text of a row, if it is text.
+    /// Returns the text of a row, if it is text.
     pub(in crate::ingest) fn text(&self, row: usize) -> Option<String> {
         match &self.values {
             ColumnValues::Text(texts) if row < texts.len() && self.nulls.is_valid(row) => {
@@ -299,7 +300,7 @@ fn write(texts: &mut Texts, cell: Cell<'_>) -> Kind {
     }
 }
 
-/// All values as text, with what they were.
+/// Converts all values to text, with the kinds that they had.
 pub(in crate::ingest) fn mixed(
     values: ColumnValues,
     len: usize,

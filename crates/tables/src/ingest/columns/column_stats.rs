@@ -1,11 +1,11 @@
-//! What a column has in it, and which type that makes it.
+//! Statistics of a column's values, and the type that follows from them.
 
 use super::{
     column::Kind,
     number::{self, Number, is_exact},
 };
 
-/// How many values there are of each kind.
+/// The number of values of each kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::ingest) struct Facts {
     pub(in crate::ingest) bools: usize,
@@ -13,17 +13,17 @@ pub(in crate::ingest) struct Facts {
     pub(in crate::ingest) floats: usize,
     pub(in crate::ingest) texts: usize,
     pub(in crate::ingest) jsons: usize,
-    /// There are whole numbers that a float cannot hold.
+    /// Whether there are integers that a float cannot hold.
     pub(in crate::ingest) inexact: bool,
-    /// There are whole numbers of more than 64 bits.
+    /// Whether there are integers of more than 64 bits.
     pub(in crate::ingest) huge: bool,
     /// Texts that are numbers, counted as long as there are no other texts.
     numeric: usize,
     /// Texts that stand for "nothing", counted as long as there are no other texts.
     missing: usize,
-    /// Texts that are numbers, but not whole ones.
+    /// Whether there are texts that are numbers but not integers.
     fractional: bool,
-    /// Texts that are neither.
+    /// Whether there are texts that are neither numbers nor stand for "nothing".
     other: bool,
 }
 
@@ -55,7 +55,7 @@ impl Facts {
 
     pub(in crate::ingest) fn text(&mut self, text: &[u8]) {
         self.texts += 1;
-        // One text that is nothing else makes all of them texts.
+        // One value that is nothing but text makes all of them texts.
         if self.other {
             return;
         }
@@ -100,12 +100,12 @@ impl Facts {
         self.ints + self.floats
     }
 
-    /// Whether there is anything but text.
+    /// Tells whether there is anything but text.
     pub(in crate::ingest) fn is_not_text(&self) -> bool {
         self.bools + self.numbers() + self.jsons > 0
     }
 
-    /// The type that the column gets, and what was done to its values for it.
+    /// Decides the type of the column. Returns a note on what was done to its values for it.
     pub(in crate::ingest) fn decide(&self) -> (Type, Option<String>) {
         let (bools, numbers, texts) = (self.bools, self.numbers(), self.texts);
         match (self.jsons, bools, numbers, texts) {
@@ -151,7 +151,7 @@ impl Facts {
         }
     }
 
-    /// Numbers among which there are texts that can be read as numbers or as missing.
+    /// Decides the type of numbers with texts among them that can be read as numbers or as missing.
     fn mended_numbers(&self) -> (Type, Option<String>) {
         let (kind, note) = self.number_type();
         let what = match (self.numeric, self.missing) {
@@ -173,7 +173,7 @@ fn number_in(text: &[u8]) -> Option<Number> {
     number::parse(str::from_utf8(text).ok()?)
 }
 
-/// "2 booleans, 1 number and 3 texts"
+/// Lists kinds with their numbers: "2 booleans, 1 number and 3 texts"
 pub(in crate::ingest) fn list<const N: usize>(kinds: [(usize, &str); N]) -> String {
     let present: Vec<String> =
         kinds.into_iter().filter(|(n, _)| *n > 0).map(|(n, name)| count(n, name)).collect();
@@ -183,7 +183,7 @@ pub(in crate::ingest) fn list<const N: usize>(kinds: [(usize, &str); N]) -> Stri
     }
 }
 
-/// "1 text", "2,000 texts"
+/// Writes a count with its noun: "1 text", "2,000 texts"
 pub(in crate::ingest) fn count(number: usize, name: &str) -> String {
     format!("{} {name}{}", thousands(number), if number == 1 { "" } else { "s" })
 }

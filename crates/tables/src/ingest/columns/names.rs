@@ -5,7 +5,7 @@ use std::collections::HashSet;
 /// The most columns that notes are written about.
 const MAX_NOTES: usize = 10;
 
-/// What was done to the data that one might not expect.
+/// Notes on what was done to the data that the caller might not expect.
 #[derive(Debug, Default)]
 pub(in crate::ingest) struct Notes {
     general: Vec<String>,
@@ -24,7 +24,7 @@ impl Notes {
         self.columns.push(format!("{name}: {note}"));
     }
 
-    /// One line each, and not too many.
+    /// Returns the notes as lines, with a limit on those about columns.
     pub(in crate::ingest) fn finish(mut self) -> Vec<String> {
         let more = self.columns.len().saturating_sub(MAX_NOTES);
         self.columns.truncate(MAX_NOTES);
@@ -37,7 +37,7 @@ impl Notes {
     }
 }
 
-/// Makes names from a header differ, and gives a name to what has none.
+/// Makes the names of a header unique, and gives a name to columns without one.
 pub(in crate::ingest) fn unique(names: Vec<String>, notes: &mut Notes) -> Vec<String> {
     let names: Vec<String> = names.iter().map(|name| name.trim().to_owned()).collect();
     let mut numbering = Numbering::new(&names);
@@ -60,7 +60,7 @@ pub(in crate::ingest) fn unique(names: Vec<String>, notes: &mut Notes) -> Vec<St
     named
 }
 
-/// Makes the names of columns differ that are shown alike, as those of a key `x.y` and of the key
+/// Makes names unique that different columns are shown by, such as those of a key `x.y` and of the key
 /// `y` of an object `x`.
 pub(in crate::ingest) fn apart(names: Vec<String>, notes: &mut Notes) -> Vec<String> {
     let mut numbering = Numbering::new(&names);
@@ -69,7 +69,7 @@ pub(in crate::ingest) fn apart(names: Vec<String>, notes: &mut Notes) -> Vec<Str
     named
 }
 
-/// Numbers names that were there before, without taking one that is there.
+/// Adds numbers to repeated names, without using a name that another column has.
 struct Numbering {
     taken: HashSet<String>,
     seen: HashSet<String>,
@@ -97,7 +97,7 @@ impl Numbering {
     }
 }
 
-/// A name that is not taken yet: the wanted one, or else one with a number.
+/// Returns a name that is not taken: the wanted one, or else one with a number.
 fn distinct(wanted: String, taken: &mut HashSet<String>) -> String {
     let numbered = (2..).map(|number| format!("{wanted}_{number}"));
     let mut names = std::iter::once(wanted.clone()).chain(numbered);
@@ -108,12 +108,13 @@ fn columns(number: usize) -> String {
     super::column_stats::count(number, "column")
 }
 
-/// Begins what stands for a character of a key that means something in the name of a column.
+/// The escape before a dot in a key, which would otherwise separate the keys of objects in the name of a
+/// column.
 const ESCAPE: char = '\u{1}';
 const ESCAPED_DOT: &str = "\u{1}d";
 const ESCAPED_ESCAPE: &str = "\u{1}e";
 
-/// A key as a part of the name of a column, in which dots are between the keys of objects.
+/// Escapes a key as a part of the name of a column, in which dots separate the keys of objects.
 pub(in crate::ingest) fn of_key(key: String) -> String {
     if !key.contains(['.', ESCAPE]) {
         return key;
@@ -125,8 +126,8 @@ fn shown(name: &str) -> String {
     name.replace(ESCAPED_DOT, ".").replace(ESCAPED_ESCAPE, "\u{1}")
 }
 
-/// The name of a column as it is shown. A column of a list of lists (`c0`, or `c0.x` for objects in
-/// it) has the name that is in the header.
+/// Returns the name of a column as it is shown. A column of a list of lists (`c0`, or `c0.x` for objects
+/// in it) gets its name from the header.
 pub(in crate::ingest) fn in_header(name: &str, header: &[String]) -> String {
     let (place, rest) = match name.find('.') {
         Some(dot) => name.split_at(dot),

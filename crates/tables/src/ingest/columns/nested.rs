@@ -1,4 +1,4 @@
-//! Nested values that are not taken apart: written as JSON text, or left out.
+//! Writes nested values that are not split into columns as JSON text, or skips them.
 
 use super::number;
 use crate::ingest::memory_budget::Budget;
@@ -7,10 +7,10 @@ use crate::{
     reader::{Reader, Token},
 };
 
-/// Against a stack overflow.
+/// The deepest nesting. Stops data from overflowing the stack.
 const MAX_DEPTH: usize = 128;
 
-/// Keys are text, except where Python wrote something that is not.
+/// Decodes a key. Keys are UTF-8, except where Python wrote something else.
 pub(in crate::ingest) fn key_text(key: &[u8]) -> String {
     String::from_utf8_lossy(key).into_owned()
 }
@@ -77,7 +77,7 @@ fn value_json<R: Reader>(
     budget.spend(out.len() - before)
 }
 
-/// Leaves out a value.
+/// Skips a value.
 pub(in crate::ingest) fn skip<R: Reader>(
     reader: &mut R,
     budget: &mut Budget,

@@ -1,11 +1,11 @@
-//! Numbers as text, and what people write where there is no number.
+//! Parses and writes numbers as text, and recognizes texts that mean "no number".
 
 use std::io::Write;
 
-/// Whole numbers up to this are exact as floats.
+/// Integers up to this are exact as floats.
 const EXACT: u64 = 1 << 53;
 
-/// Whether a float can hold it.
+/// Tells whether a float can hold this integer exactly.
 pub(in crate::ingest) fn is_exact(value: i64) -> bool {
     value.unsigned_abs() <= EXACT
 }
@@ -14,11 +14,11 @@ pub(in crate::ingest) fn is_exact(value: i64) -> bool {
 pub(in crate::ingest) enum Number {
     Int(i64),
     Float(f64),
-    /// A whole number of more than 64 bits.
+    /// An integer of more than 64 bits.
     Huge,
 }
 
-/// Reads a number as people write it. What begins with needless zeros or a plus is no number but a
+/// Parses a number as people write it. Text with leading zeros or a plus sign is not a number but a
 /// code, a phone number or the like.
 pub(in crate::ingest) fn parse(text: &str) -> Option<Number> {
     let text = text.trim_ascii();
@@ -44,7 +44,7 @@ fn infinite(text: &str) -> Option<Number> {
     infinite.then_some(Number::Float(value))
 }
 
-/// Whether a text stands for "nothing" among numbers.
+/// Tells whether a text stands for "nothing" among numbers.
 pub(in crate::ingest) fn is_missing(text: &str) -> bool {
     const WORDS: [&str; 7] = ["", "n/a", "na", "null", "none", "-", "nan"];
     let text = text.trim_ascii();
@@ -66,12 +66,12 @@ pub(in crate::ingest) fn write_int(value: i64, out: &mut Vec<u8>) {
     write_to(out, format_args!("{value}"));
 }
 
-/// The shortest form that reads as the same number, and as a float.
+/// Writes the shortest form that parses as the same number and as a float.
 pub(in crate::ingest) fn write_float(value: f64, out: &mut Vec<u8>) {
     write_to(out, format_args!("{value:?}"));
 }
 
-/// As people write numbers: the same, whether a whole number came as an integer or as a float.
+/// Writes a number as people do: the same text, whether a whole number came as an integer or as a float.
 pub(in crate::ingest) fn write_plain(value: f64, out: &mut Vec<u8>) {
     if value.is_infinite() {
         out.extend_from_slice(if value > 0.0 { b"Infinity" } else { b"-Infinity" });

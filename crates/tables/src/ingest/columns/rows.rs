@@ -1,5 +1,5 @@
-//! Rows of nested data, taken apart into columns. Objects in objects become columns with dotted
-//! names; lists, and objects that are not taken apart, become JSON text.
+//! Splits rows of nested data into columns. Objects in objects become columns with dotted names; lists,
+//! and objects that are not split, become JSON text.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -17,22 +17,22 @@ use crate::{
     reader::{Mark, Reader, Token},
 };
 
-/// Objects are taken apart into as many columns at most.
+/// The most columns that objects are split into.
 pub(in crate::ingest) const MAX_COLUMNS: usize = 1_000;
 
-/// More columns than any table has; then keys are data.
+/// The most columns. More than any table has: then keys are data.
 const TOO_MANY_COLUMNS: usize = 10_000;
 
-/// Objects in objects are taken apart as many levels deep.
+/// How many levels of nested objects are split.
 const MAX_LEVELS: usize = 16;
 
-/// The objects that are not taken apart but kept as JSON text, by their dotted names.
+/// The objects that are not split but kept as JSON text, by their dotted names.
 #[derive(Clone, Debug, Default)]
 pub(in crate::ingest) struct Kept {
     pub(in crate::ingest) all: bool,
-    /// Because other values are among them.
+    /// Objects among which there are other values.
     pub(in crate::ingest) mixed: HashSet<String>,
-    /// Because they have too many different keys.
+    /// Objects with too many different keys.
     pub(in crate::ingest) wide: HashSet<String>,
 }
 
@@ -44,13 +44,13 @@ impl Kept {
 
 pub(in crate::ingest) struct Rows {
     columns: Vec<(String, Column)>,
-    /// Where a column is, by its name.
+    /// The index of each column, by name.
     places: HashMap<String, usize>,
     /// The kinds of objects; the first are the rows themselves.
     objects: Vec<Object>,
     row: usize,
     bytes: usize,
-    /// Objects were nested too deep to be taken apart.
+    /// Whether objects were nested too deep to be split.
     deep: bool,
     kept: Arc<Kept>,
     budget: Budget,
@@ -63,21 +63,21 @@ struct Object {
     level: usize,
     fields: Vec<Field>,
     by_key: HashMap<Box<[u8]>, usize>,
-    /// The row that it was last seen in.
+    /// The last row that had such an object.
     seen: Option<usize>,
 }
 
 struct Field {
     key: Box<[u8]>,
-    /// What the reader knows the key by.
+    /// The reader's mark of the key.
     mark: Option<Mark>,
-    /// With the names of the objects around it.
+    /// The dotted name, with those of the objects around it.
     name: String,
     column: Option<usize>,
     object: Option<usize>,
 }
 
-/// The rows themselves.
+/// The object that stands for the rows themselves.
 pub(in crate::ingest) const ROOT: usize = 0;
 
 /// Columns that have been filled.
@@ -86,9 +86,9 @@ pub(in crate::ingest) struct Filled {
     pub(in crate::ingest) rows: usize,
     /// The names of objects that have been taken apart.
     pub(in crate::ingest) objects: Vec<String>,
-    /// Objects were nested too deep to be taken apart.
+    /// Whether objects were nested too deep to be split.
     pub(in crate::ingest) deep: bool,
-    /// It is the first row of a list of lists, which may be names of columns.
+    /// Whether this is the first row of a list of lists, which may be names of columns.
     pub(in crate::ingest) header: bool,
 }
 
@@ -107,12 +107,12 @@ impl Rows {
         }
     }
 
-    /// How many rows are complete.
+    /// Returns how many rows are complete.
     pub(in crate::ingest) fn len(&self) -> usize {
         self.row
     }
 
-    /// About how much memory they take.
+    /// Returns about how much memory the rows take.
     pub(in crate::ingest) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -130,7 +130,7 @@ impl Rows {
         self.row = row;
     }
 
-    /// Takes the rest of an object apart.
+    /// Reads the rest of an object into columns.
     pub(in crate::ingest) fn object<R: Reader>(
         &mut self,
         reader: &mut R,
@@ -166,7 +166,7 @@ impl Rows {
         Ok(Some(field))
     }
 
-    /// The field of an object that has this key.
+    /// Returns the field of an object with this key, which is probably the `expected` one.
     #[inline]
     pub(in crate::ingest) fn field(&mut self, object: usize, key: &[u8], expected: usize) -> usize {
         match self.objects[object].fields.get(expected) {
@@ -208,7 +208,8 @@ impl Rows {
         }
     }
 
-    /// Nothing, which is also what an object has nothing in.
+    /// Sets a field of the current row to null, and with it all columns of an object that the field may
+    /// hold.
     pub(in crate::ingest) fn null(&mut self, object: usize, field: usize) -> Result<()> {
         self.budget.spend(1)?;
         let Field { column, object: inner, .. } = self.objects[object].fields[field];
@@ -263,7 +264,7 @@ impl Rows {
         shallow
     }
 
-    /// The kind of object that a field holds.
+    /// Returns the kind of object that a field holds.
     fn inner(&mut self, object: usize, field: usize) -> usize {
         let next = self.objects.len();
         let outer = &mut self.objects[object];
@@ -298,7 +299,7 @@ impl Rows {
         Ok(column)
     }
 
-    /// Empties the current row of what an object brought, which came again.
+    /// Clears the values of an object in the current row, because the same key has come again.
     fn clear(&mut self, object: usize) -> Result<()> {
         self.budget.spend(self.objects[object].fields.len())?;
         for field in 0..self.objects[object].fields.len() {
@@ -318,7 +319,7 @@ impl Rows {
         self.objects[1..].iter().map(|object| object.name.as_str())
     }
 
-    /// What has been read, each column with a value for each row.
+    /// Returns the columns that were read, each with a value for each row.
     pub(in crate::ingest) fn finish(mut self) -> Result<Filled> {
         for (_, column) in &mut self.columns {
             let missing = self.row.saturating_sub(column.len());
@@ -337,7 +338,7 @@ impl Rows {
     }
 }
 
-/// Sets a value, and pays for the rows before that have none.
+/// Sets a value, and charges the budget for rows before it that become null.
 #[inline]
 fn set(column: &mut Column, row: usize, cell: Cell<'_>, budget: &mut Budget) -> Result<()> {
     if row > column.len() {
@@ -364,7 +365,8 @@ impl Object {
     }
 }
 
-/// The objects of the rows with the most columns, so that without them there are few enough.
+/// Returns the objects with the most columns, as many as have to be kept as JSON to leave few enough
+/// columns.
 pub(in crate::ingest) fn widest<'a>(
     objects: impl Iterator<Item = &'a str>,
     columns: impl Iterator<Item = &'a str> + Clone,
@@ -386,7 +388,7 @@ pub(in crate::ingest) fn widest<'a>(
     chosen
 }
 
-/// Whether a column is one of an object's.
+/// Tells whether a column belongs to an object.
 pub(in crate::ingest) fn is_within(column: &str, object: &str) -> bool {
     column.strip_prefix(object).is_some_and(|rest| rest.starts_with('.'))
 }

@@ -1,4 +1,4 @@
-//! The columns of a whole table, found from the pieces that it was read in.
+//! Infers the columns of a whole table from the pieces that it was read in.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::flaw::{Flaw, Result};
 
-/// What is known of a piece without its values.
+/// The summary of a piece, without its values.
 #[derive(Default)]
 pub(in crate::ingest) struct LayoutSummary {
     pub(in crate::ingest) rows: usize,
@@ -28,13 +28,13 @@ pub(in crate::ingest) struct LayoutSummary {
     header: Option<Vec<String>>,
 }
 
-/// What the columns of a table are.
+/// The columns of a table.
 #[derive(Debug)]
 pub(in crate::ingest) struct Layout {
     pub(in crate::ingest) schema: SchemaRef,
     /// The name that a column had in the pieces, and its type.
     columns: Vec<(String, Type)>,
-    /// The first piece is no data but the names of the columns.
+    /// Whether the first piece has the names of the columns and not data.
     pub(in crate::ingest) header: bool,
 }
 
@@ -67,7 +67,7 @@ impl Filled {
     }
 }
 
-/// Finds the columns of a table; or the objects that cannot be taken apart after all.
+/// Decides the columns of a table. Fails with the objects that cannot be split after all.
 pub(in crate::ingest) fn settle(
     pieces: &[LayoutSummary],
     kept: &Kept,
@@ -78,7 +78,7 @@ pub(in crate::ingest) fn settle(
     let objects: HashSet<&str> =
         pieces.iter().flat_map(|piece| &piece.objects).map(String::as_str).collect();
     refuse_objects(&objects, &columns)?;
-    // Nothing in some rows and an object in others: there is no column for the nothing.
+    // A column of nulls only, where other rows have an object: the object's columns replace it.
     columns.retain(|(name, facts)| !(facts.is_empty() && objects.contains(name.as_str())));
 
     if kept.all {
@@ -107,7 +107,7 @@ pub(in crate::ingest) fn settle(
     Ok(Layout { schema, columns: types, header: header.is_some() })
 }
 
-/// The columns of all pieces, in the order in which they first appear. A header has columns, but
+/// Merges the columns of all pieces, in the order in which they first appear. A header has columns but
 /// no values.
 fn merged(pieces: &[LayoutSummary], header: bool) -> Vec<(String, Facts)> {
     let mut columns: Vec<(String, Facts)> = Vec::new();
@@ -141,8 +141,8 @@ fn refuse_objects(objects: &HashSet<&str>, columns: &[(String, Facts)]) -> Resul
     Ok(())
 }
 
-/// The names of the columns, if the first row of a list of lists has nothing but text and others
-/// have not.
+/// Returns the names of the columns, if the first row of a list of lists has only text and other rows do
+/// not.
 fn header(pieces: &[LayoutSummary], notes: &mut Notes) -> Option<Vec<String>> {
     let (first, rest) = pieces.split_first()?;
     let texts = first.header.as_ref().filter(|texts| !texts.is_empty())?;

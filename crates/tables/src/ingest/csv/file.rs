@@ -1,4 +1,4 @@
-//! A file of separated values: looked through, and then read.
+//! Loads a file of separated values in two passes: the first finds the types, the second reads the rows.
 
 use std::{ops::Range, sync::Arc};
 
@@ -29,10 +29,10 @@ use crate::{
     },
 };
 
-/// More columns than any table has.
+/// The most columns. More than any real table has, so that a hostile header cannot fill memory.
 const TOO_MANY_COLUMNS: usize = 10_000;
 
-/// What a part of a file has in it.
+/// The statistics of a part of a file.
 #[derive(Default)]
 struct CsvFacts {
     rows: usize,
@@ -44,7 +44,7 @@ struct CsvFacts {
     replaced: bool,
 }
 
-/// What a file is, once it has been looked through.
+/// The format of a file, known after the first pass.
 #[derive(Debug)]
 struct Format {
     delimiter: u8,
@@ -82,11 +82,11 @@ pub(in crate::ingest) fn load(task: &Task, source: &Source, delimiter: Option<u8
     Ok(Made { schema, rows, notes })
 }
 
-/// How a file begins.
+/// The beginning of a file.
 struct Head {
     delimiter: u8,
     names: Vec<String>,
-    /// Where the header is.
+    /// The offset of the header.
     start: u64,
 }
 
@@ -114,7 +114,7 @@ fn too_many_columns() -> Flaw {
     Flaw::data(format!("there are more than {TOO_MANY_COLUMNS} columns"))
 }
 
-/// Looks at every cell.
+/// Collects statistics of every cell.
 fn learn(text: &str, delimiter: u8, width: usize, header: bool) -> Result<CsvFacts> {
     let mut records = Records::new(text, delimiter);
     if header {
@@ -144,7 +144,7 @@ fn learn(text: &str, delimiter: u8, width: usize, header: bool) -> Result<CsvFac
     }
 }
 
-/// Finds the columns of the whole file.
+/// Decides the columns of the whole file.
 fn settle(head: &Head, learned: &[CsvFacts], notes: &mut Notes) -> Format {
     let width = learned.iter().map(|part| part.guesses.len()).max().unwrap_or_default();
     let mut names = head.names.clone();
@@ -257,7 +257,8 @@ impl Builder {
     }
 }
 
-/// Nothing, which is all that may be in a cell that is not of the column's type.
+/// Returns none for a cell that means "missing". Any other cell that does not have the column's type
+/// shows that the file has changed.
 fn missing<T>(cell: &str, possible: bool) -> Result<Option<T>> {
     if possible && number::is_missing(cell) { Ok(None) } else { Err(Flaw::changed()) }
 }

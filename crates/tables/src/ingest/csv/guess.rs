@@ -1,11 +1,11 @@
-//! The type of a column of text.
+//! Guesses the type of a column of text.
 
 use crate::ingest::columns::{
     column_stats::{Type, count, list},
     number::{self, Number, is_exact},
 };
 
-/// What the cells of a column can be read as.
+/// The number of cells of a column that can be read as each type.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Guess {
     ints: usize,
@@ -13,11 +13,11 @@ pub(super) struct Guess {
     bools: usize,
     /// Texts that stand for "nothing".
     missing: usize,
-    /// There are whole numbers that a float cannot hold.
+    /// Whether there are integers that a float cannot hold.
     inexact: bool,
-    /// Whole numbers of more than 64 bits.
+    /// Integers of more than 64 bits.
     huge: usize,
-    /// Texts that are nothing else.
+    /// Texts that are nothing but text.
     texts: usize,
 }
 
@@ -59,13 +59,13 @@ impl Guess {
         self.texts += other.texts;
     }
 
-    /// The type that the column gets, and what was done to its values for it.
+    /// Decides the type of the column. Returns a note on what was done to its values for it.
     pub(super) fn decide(&self) -> (Type, Option<String>) {
         let (bools, numbers) = (self.bools, self.ints + self.floats + self.huge);
         if bools + numbers == 0 {
             return (Type::Text, None);
         }
-        // One text that is nothing else makes all of them texts.
+        // One cell that is nothing but text makes all of them texts.
         if self.texts > 0 || (bools > 0 && numbers > 0) {
             let texts = self.texts + self.missing;
             let kinds = list([(bools, "boolean"), (numbers, "number"), (texts, "text")]);

@@ -1,12 +1,12 @@
-//! How a file is written: the delimiter, and the names of the columns.
+//! Finds the delimiter and the names of the columns.
 
 use super::records::Records;
 use crate::flaw::{Flaw, Result};
 
-/// As many records are enough to find the delimiter.
+/// How many records are read to find the delimiter.
 const ENOUGH: usize = 50;
 
-/// The delimiter that makes records of the most equal length.
+/// Returns the delimiter with which the most records have as many cells as the first.
 pub(super) fn delimiter(text: &str) -> u8 {
     let score = |delimiter: u8| {
         let mut records = Records::new(text, delimiter);
@@ -24,7 +24,7 @@ pub(super) fn delimiter(text: &str) -> u8 {
     candidates.into_iter().max_by_key(|delimiter| score(*delimiter)).unwrap_or(b',')
 }
 
-/// The first record.
+/// Reads the first record.
 pub(super) fn read(text: &str, delimiter: u8) -> Result<Vec<String>> {
     let mut records = Records::new(text, delimiter);
     let mut names = Vec::new();

@@ -1,8 +1,9 @@
-//! Takes text apart into records and cells.
+//! Splits text into records and cells.
 
 use crate::flaw::{Flaw, Result};
 
-/// A cell may be in double quotes; then it may have anything in it, and two quotes stand for one.
+/// A reader of records. A cell may be in double quotes; then it may contain anything, and two quotes
+/// stand for one.
 pub(super) struct Records<'a> {
     text: &'a str,
     delimiter: u8,
@@ -15,8 +16,8 @@ impl<'a> Records<'a> {
         Self { text, delimiter, position: 0, unquoted: String::new() }
     }
 
-    /// Gives each cell of the next record with its place, and how many there are. Empty lines are
-    /// no records.
+    /// Calls `cell` for each cell of the next record with its place, and returns how many there are.
+    /// Empty lines are not records.
     #[inline]
     pub(super) fn next(
         &mut self,
@@ -55,7 +56,7 @@ impl<'a> Records<'a> {
         self.text.as_bytes().get(self.position).copied()
     }
 
-    /// Goes to the end of a cell.
+    /// Skips to the end of an unquoted cell.
     #[inline]
     fn skip_plain(&mut self) {
         let delimiter = self.delimiter;
@@ -64,7 +65,7 @@ impl<'a> Records<'a> {
         self.position += end.unwrap_or(rest.len());
     }
 
-    /// Reads a cell in quotes; what follows the closing quote belongs to it too.
+    /// Reads a cell in quotes; text after the closing quote belongs to it too.
     fn quoted(&mut self) -> Result<()> {
         self.unquoted.clear();
         let opening = self.position;
@@ -89,7 +90,7 @@ impl<'a> Records<'a> {
     }
 }
 
-/// The end of the last whole record in bytes that begin with a record.
+/// Returns the end of the last whole record in bytes that begin with a record.
 pub(super) fn last_record_end(bytes: &[u8], delimiter: u8) -> Option<usize> {
     if !bytes.contains(&b'"') {
         return last_line_end(bytes);
@@ -115,7 +116,7 @@ pub(super) fn last_record_end(bytes: &[u8], delimiter: u8) -> Option<usize> {
     last
 }
 
-/// Lines that end with a carriage return alone come from old programs.
+/// Returns the end of the last line. Old programs end lines with a carriage return alone.
 fn last_line_end(bytes: &[u8]) -> Option<usize> {
     let newline = bytes.iter().rposition(|byte| *byte == b'\n');
     let newline = newline.or_else(|| bytes.iter().rposition(|byte| *byte == b'\r'));

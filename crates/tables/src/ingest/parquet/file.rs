@@ -1,4 +1,4 @@
-//! A file as a table of the query engine.
+//! Registers a Parquet file as a table of the query engine.
 
 use std::{
     fs::File,
@@ -29,8 +29,8 @@ use crate::{
     ingest::{blocks::Source, table::Held, task::Task},
 };
 
-/// Each file has a place of its own, which is never used again: what the engine remembers of files
-/// it remembers by their path.
+/// The number of the next file. Each file has a path of its own, which is never used again, because the
+/// engine caches what it knows of files by their path.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 pub(in crate::ingest) async fn load(
@@ -66,8 +66,9 @@ pub(in crate::ingest) async fn load(
     })
 }
 
-/// Without the index of pages: its sizes would have to be trusted. Conditions are not looked at while
-/// rows are read: to skip rows one by one costs more than to read them.
+/// Returns the format for reading. The page index is off, because its sizes would have to be trusted;
+/// filters are not evaluated while rows are decoded, because skipping rows one by one costs more than
+/// reading them.
 fn format(context: &SessionContext) -> ParquetFormat {
     let mut options: TableParquetOptions = context.state().default_table_options().parquet;
     options.global.enable_page_index = false;
@@ -85,7 +86,7 @@ fn read_error(error: DataFusionError) -> Flaw {
     }
 }
 
-/// Where the engine finds the file, as long as the table is there.
+/// The registration of the file with the engine, removed when dropped.
 #[derive(Debug)]
 struct Place {
     runtime: Arc<RuntimeEnv>,

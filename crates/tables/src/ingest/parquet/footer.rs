@@ -1,5 +1,5 @@
-//! Looks at the footer of a Parquet file before the reader does, which trusts what it says: numbers
-//! of things become allocations, nesting becomes recursion.
+//! Checks the footer of a Parquet file before the reader, which trusts it: counts in it become
+//! allocations, and nesting becomes recursion.
 
 use datafusion::parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaDataReader};
 
@@ -10,30 +10,30 @@ use crate::{
 
 const MAGIC: &[u8] = b"PAR1";
 
-/// The magic bytes, and how long the footer is.
+/// The length of the tail: the size of the footer and the magic bytes.
 const TAIL: u64 = 8;
 
-/// As deep as types may be nested.
+/// The deepest nesting of types.
 const MAX_LEVELS: usize = 100;
 
-/// Where in the footer the schema is, and in it how many children a type has.
+/// The ids of Thrift fields: the schema in the footer, and the number of children in a type.
 const SCHEMA: i64 = 2;
 const CHILDREN: i64 = 5;
 
-/// Types of values in it.
+/// Types of Thrift values.
 const INT: u8 = 5;
 const LIST: u8 = 9;
 const STRUCT: u8 = 12;
 
-/// What else is worth knowing of a file.
+/// Facts about a file that the footer tells.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known {
     pub(super) rows: usize,
-    /// Whether rows that come later are later in the file, too.
+    /// Whether the row groups lie in the file in their order.
     pub(super) is_ascending: bool,
 }
 
-/// Reads the footer and refuses one that cannot be true.
+/// Reads the footer and refuses an implausible one.
 pub(super) fn check(source: &Source, reserve: impl Fn(usize) -> Result<()>) -> Result<Known> {
     let length = source.length;
     let tail = source.read(length.saturating_sub(TAIL)..length)?;
@@ -57,7 +57,7 @@ fn damaged() -> Flaw {
     Flaw::data("the Parquet file is damaged: its footer cannot be read")
 }
 
-/// Every column has to be within the file.
+/// Checks that every column is within the file.
 fn check_ranges(footer: &[u8], length: u64) -> Result<Known> {
     let metadata = ParquetMetaDataReader::decode_metadata(footer).map_err(|_| damaged())?;
     for column in metadata.row_groups().iter().flat_map(|group| group.columns()) {
@@ -82,16 +82,16 @@ fn first_page(column: &ColumnChunkMetaData) -> i64 {
     column.dictionary_page_offset().unwrap_or(column.data_page_offset())
 }
 
-/// Goes through Thrift's compact form without keeping anything.
+/// A walk through Thrift's compact protocol that allocates nothing for values.
 struct Walk<'a> {
     bytes: &'a [u8],
     position: usize,
 }
 
-/// The types as they come, each followed by its children.
+/// The state of reading the schema, in which each type is followed by its children.
 struct Schema {
     left: usize,
-    /// How many children are still to come, for each level.
+    /// The number of children still to come, for each level.
     open: Vec<usize>,
 }
 
@@ -146,7 +146,7 @@ impl Walk<'_> {
 
     fn value(&mut self, kind: u8, depth: usize) -> Result<()> {
         match kind {
-            // A boolean in a field is its type alone.
+            // A boolean field has no value beside its type.
             1 | 2 => Ok(()),
             3 => self.skip(1),
             4 | INT | 6 => self.number().map(drop),
@@ -182,7 +182,7 @@ impl Walk<'_> {
         }
     }
 
-    /// How many elements a list has, and of what type.
+    /// Reads how many elements a list has, and their type.
     fn list(&mut self) -> Result<(usize, u8)> {
         let head = self.byte()?;
         let count = match head >> 4 {
@@ -192,7 +192,7 @@ impl Walk<'_> {
         Ok((self.at_most_left(count)?, head & 0x0F))
     }
 
-    /// Each element takes a byte at least.
+    /// Checks a count of elements, each of which takes at least a byte of what is left.
     fn at_most_left(&self, count: u64) -> Result<usize> {
         let left = self.bytes.len() - self.position;
         usize::try_from(count).ok().filter(|count| *count <= left).ok_or_else(damaged)

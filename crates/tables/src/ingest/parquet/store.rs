@@ -1,5 +1,4 @@
-//! A store that has one open file in it and nothing else. What is read through it can only be that
-//! file: no path is ever opened.
+//! An object store with one open file and nothing else. No path is ever opened through it.
 
 use std::{fmt, ops::Range, slice, time::SystemTime};
 
@@ -50,8 +49,8 @@ impl FileStore {
         })
     }
 
-    /// Reads ranges, on the thread that wants them: it is one for analyses alone, and until another
-    /// one has been woken and has its turn on a busy machine, most are read.
+    /// Reads ranges on the calling thread. That is a thread for analyses alone, and on a busy machine
+    /// most ranges are read before another thread would have been woken.
     fn read(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         if let Some(range) = ranges.iter().find(|range| range.end > self.source.length) {
             return Err(failed(format!("{range:?} is beyond the end of the file")));

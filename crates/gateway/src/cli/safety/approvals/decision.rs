@@ -1,5 +1,5 @@
-//! Decides on approvals that the user names, each for itself: one that cannot be decided does not keep
-//! the others from it.
+//! Decides on the approvals that the user names, independently of each other: an error in one does not
+//! stop the others.
 
 use anyhow::bail;
 use narrows_engine::{
@@ -17,12 +17,12 @@ use crate::{
     printer::Printer,
 };
 
-/// What is said to several calls.
+/// A verdict on several approvals.
 pub(super) struct Decider<'a> {
     agent: &'a Agent,
     setting: &'a AppContext,
     verdict: Verdict,
-    /// Rules are written without asking.
+    /// Whether rules are written without asking.
     yes: bool,
     printer: Printer,
     /// The rules that were written so far.
@@ -40,7 +40,7 @@ impl<'a> Decider<'a> {
         Self { agent, setting, verdict, yes, printer, written: Vec::new() }
     }
 
-    /// Decides on all of them, and tells of each.
+    /// Decides on all these approvals, and reports each.
     pub(super) async fn decide_all(&mut self, ids: &[String], as_document: bool) -> Exit {
         let mut exit = Exit::Success;
         let (mut decided, mut errors) = (Vec::new(), Vec::new());
@@ -62,7 +62,8 @@ impl<'a> Decider<'a> {
         exit
     }
 
-    /// One that was named alone is the document; of several, it has them all.
+    /// Prints the result as JSON: an approval that was named alone is the document; of several, the
+    /// document has a list.
     fn print(&self, ids: &[String], mut decided: Vec<Value>, errors: Vec<Value>) {
         if ids.len() > 1 {
             self.printer.json(&json!({ "approvals": decided, "errors": errors }));
@@ -74,7 +75,7 @@ impl<'a> Decider<'a> {
     async fn decide(&mut self, id: &str) -> anyhow::Result<Approval> {
         let approvals = self.agent.store().await?.approvals();
         if let Verdict::Allow(scope) = self.verdict {
-            // One that cannot be decided is refused below, by the store.
+            // An approval that cannot be decided is refused below, by the store.
             let pending = approvals.get(id).await?.filter(|approval| {
                 approval.state == ApprovalState::Pending && approval.expires_at > now()
             });
@@ -89,7 +90,7 @@ impl<'a> Decider<'a> {
         Ok(approvals.decide(id, self.verdict, by, now()).await?)
     }
 
-    /// Refuses a yes of a scope in which the call will not be made again.
+    /// Refuses to allow a call for a scope in which it cannot be made again.
     async fn check(&self, approval: &Approval, scope: Scope) -> anyhow::Result<()> {
         let Approval { id, run, session, .. } = approval;
         match (scope, run) {
@@ -112,7 +113,7 @@ impl<'a> Decider<'a> {
         }
     }
 
-    /// Shows the rule that allows the tool for good, and writes it if the user wants that.
+    /// Shows the rule that allows the tool permanently, and writes it if the user agrees.
     fn write_rule(&mut self, approval: &Approval) -> anyhow::Result<()> {
         let Approval { id, principal, tool, .. } = approval;
         let reasons: Vec<Reason> = serde_json::from_str(&approval.reasons).unwrap_or_default();
@@ -146,7 +147,7 @@ impl<'a> Decider<'a> {
     }
 }
 
-/// Whether two rules say the same, whatever they are called.
+/// Tells whether two rules are the same apart from their names.
 fn is_same(one: &AlwaysRule, other: &AlwaysRule) -> bool {
     let said = |always: &AlwaysRule| {
         let AlwaysRule { rule, before } = always.clone();
@@ -155,7 +156,7 @@ fn is_same(one: &AlwaysRule, other: &AlwaysRule) -> bool {
     said(one) == said(other)
 }
 
-/// Why there is no rule for a tool, and what to do instead.
+/// Writes why no rule can allow a tool, and what to do instead.
 fn no_rule(tool: &str, reasons: &[Reason]) -> String {
     let flow = reasons.iter().find_map(|reason| match reason {
         Reason::Flow(name) => Some(name),
@@ -169,7 +170,7 @@ fn no_rule(tool: &str, reasons: &[Reason]) -> String {
     format!("no rule can be made for {tool}: {why}, or use --once")
 }
 
-/// Says what the agent may do now.
+/// Tells the user what the agent may do now.
 fn tell(approval: &Approval, printer: Printer) {
     let Approval { id, principal, run, .. } = approval;
     let tool = visible(&approval.tool);
