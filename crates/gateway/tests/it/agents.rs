@@ -313,10 +313,7 @@ fn the_audit_shows_who_did_what_and_that_it_is_whole() {
     let [set] = &search(&["--namespace", "plan", "--target", "k"])[..] else { panic!() };
     assert_eq!(of(set), ["bob", "plan", "shared.set", "k", "ok"]);
     let runs = search(&["--action", "run", "--agent", "bob"]);
-    assert_eq!(
-        runs.iter().map(|run| of(run)[4].clone()).collect::<Vec<_>>(),
-        ["failed", "ok"]
-    );
+    assert_eq!(runs.iter().map(|run| of(run)[4].clone()).collect::<Vec<_>>(), ["failed", "ok"]);
     let runs = search(&["--action", "run", "--agent", "ada"]);
     assert_eq!(runs[0]["details"]["session"], "s");
     assert_eq!(search(&["--agent", "eve"]), Vec::<Value>::new());
