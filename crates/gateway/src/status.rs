@@ -7,7 +7,7 @@ use std::{
 };
 
 use narrows_engine::broker::Broker;
-use narrows_system::private_file;
+use narrows_system::{apart, private_file};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -46,7 +46,7 @@ impl StatusFile {
             let text = serde_json::to_string(&status).unwrap_or_default();
             if text != last {
                 // A failure is ignored: only the reader of the status would miss it.
-                let _ = write(&self.0, &text);
+                let _ = apart(|| write(&self.0, &text));
                 last = text;
             }
             tokio::time::sleep(INTERVAL).await;

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use super::{Broker, CallError};
 use crate::{
     compute::ALWAYS_APART,
-    safety::{Admitted, CallTarget, RunGuard},
+    safety::{Admitted, CallTarget, Mode, RunGuard},
     state::Agent,
 };
 
@@ -142,10 +142,15 @@ impl Broker {
         let ForwardRequest { recipient, mut request, origin } = request;
         let target = recipient.target();
         let arguments = take_arguments(&mut request);
+        // Mistakes are described by what the caller wrote, so that no description has a value in it.
+        let sees_tokens =
+            origin != RequestOrigin::Program || guard.pii_filter().mode() == Mode::Strict;
+        let written = sees_tokens.then(|| arguments.clone());
         let mut admitted = guard.authorize(target, arguments, &caller).await?;
         let arguments = std::mem::take(&mut admitted.arguments);
         // Checked before it counts as a write in flight, which goes on when its client leaves.
-        let request = checked(guard.agent(), &recipient, request, arguments, origin).await;
+        let arguments = CheckArguments { arguments, written, origin };
+        let request = checked(guard.agent(), &recipient, request, arguments).await;
         let (broker, guard) = (self.clone(), Arc::clone(guard));
         let (asked, asked_for) = (recipient.clone(), Arc::clone(&caller));
         self.finish(target, &caller, async move {
@@ -251,12 +256,11 @@ async fn checked(
     agent: &Agent,
     recipient: &Recipient,
     request: ClientRequest,
-    arguments: Map<String, Value>,
-    origin: RequestOrigin,
+    arguments: CheckArguments,
 ) -> Result<ClientRequest, CallError> {
     let arguments = match recipient {
-        Recipient::Tool(tool) => checked_arguments(agent, tool, arguments, origin).await?,
-        Recipient::Item { .. } => arguments,
+        Recipient::Tool(tool) => arguments.check(agent, tool).await?,
+        Recipient::Item { .. } => arguments.arguments,
     };
     let mut request = put_arguments(request, arguments)?;
     if let ClientRequest::CallToolRequest(call) = &mut request
@@ -267,28 +271,44 @@ async fn checked(
     Ok(request)
 }
 
-/// Checks the arguments of a call. A server's schema and the call itself decide how long that takes,
-/// and how long it takes to describe the mistakes; so the work counts for the calling agent, and does
-/// not delay others.
-async fn checked_arguments(
-    agent: &Agent,
-    tool: &Tool,
-    mut arguments: Map<String, Value>,
+/// The arguments of a call, before they are checked against the schema of its tool.
+struct CheckArguments {
+    arguments: Map<String, Value>,
+    /// The same with the tokens that their author knows, if they must not learn the values.
+    written: Option<Map<String, Value>>,
     origin: RequestOrigin,
-) -> Result<Map<String, Value>, CallError> {
-    if tool.fits_at_once(&mut arguments) {
-        return Ok(arguments);
-    }
-    let checked = agent.compute(ALWAYS_APART, || tool.check(&mut arguments)).await;
-    let wrong = |mistakes| {
+}
+
+impl CheckArguments {
+    /// Returns the arguments if they fit. A server's schema and the call itself decide how long that
+    /// takes, and how long it takes to describe the mistakes; so the work counts for the calling agent,
+    /// and does not delay others.
+    async fn check(self, agent: &Agent, tool: &Tool) -> Result<Map<String, Value>, CallError> {
+        let Self { mut arguments, written, origin } = self;
+        if tool.fits_at_once(&mut arguments) {
+            return Ok(arguments);
+        }
+        let written = written.filter(|written| *written != arguments);
+        let checking = || {
+            let mistakes = tool.check(&mut arguments).err()?;
+            Some(match written.map(|mut written| tool.check(&mut written)) {
+                None => mistakes,
+                Some(Err(mistakes)) => mistakes,
+                Some(Ok(())) => VALUE_DOES_NOT_FIT.to_owned(),
+            })
+        };
+        let mistakes = agent.compute(ALWAYS_APART, checking).await;
         let tool = match origin {
             RequestOrigin::Program => format!("{}.{}", tool.module, tool.name.python),
             RequestOrigin::Client(_) => CallTarget::from(tool).to_string(),
         };
-        CallError::Arguments { tool, mistakes }
-    };
-    checked.map(|()| arguments).map_err(wrong)
+        mistakes.map_or(Ok(arguments), |mistakes| Err(CallError::Arguments { tool, mistakes }))
+    }
 }
+
+/// A mistake that cannot be described, because its author knows only the token.
+const VALUE_DOES_NOT_FIT: &str =
+    "the value that one of the tokens stands for does not fit the tool's schema";
 
 /// Replaces tokens by their values in a client's answers to questions that the server asked before.
 async fn reveal_answers(

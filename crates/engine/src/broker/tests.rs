@@ -246,6 +246,28 @@ async fn what_a_server_has_beside_tools_is_asked_for_under_the_rules_for_its_kin
 /// A regression test: the check ran on a spawned thread, outside of the agent's share, and went on
 /// after the call was cancelled.
 #[tokio::test]
+async fn mistakes_of_a_direct_call_are_told_without_the_values_of_its_tokens() {
+    let server = issues();
+    let run = TestRun::new(&[&server], SafetySettings::default()).await;
+    let password = "k7!x";
+    let text = json!({"password": password}).to_string();
+    let text = run.guard.pii_filter().sanitized(&text).into_owned();
+    let token = text.split('"').nth(3).unwrap();
+    assert!(token.starts_with('['), "{text}");
+    let tool = run.broker.find("issues.create_issue", None).await.unwrap();
+    let arguments = json!({"title": "t", "count": token}).as_object().unwrap().clone();
+    let params = CallToolRequestParams::new("create-issue").with_arguments(arguments);
+    let origin = RequestOrigin::Client(ProtocolGeneration::Initialize);
+    let request = ForwardRequest::call(tool, params, origin);
+    let told = run.broker.forward(&run.guard, request, Arc::new(NoCaller)).await;
+    let told = told.unwrap_err().to_string();
+    assert!(told.contains(token) && !told.contains(password), "{told}");
+    // The control: where it fits, the server gets the value.
+    run.call("issues.create_issue", json!({"title": token})).await.unwrap();
+    assert_eq!(server.calls(), [json!({"title": password})]);
+}
+
+#[tokio::test]
 async fn wrong_arguments_are_looked_at_within_the_share_of_their_agent() {
     let server = issues();
     let run = TestRun::new(&[&server], SafetySettings::default()).await;
@@ -494,7 +516,7 @@ async fn the_audit_has_every_call_and_none_of_its_contents() {
     let agent = run.guard.agent();
     agent.written(run.guard.audit_trail()).await.unwrap();
     let audit = agent.store().await.unwrap().audit();
-    for (seq, outcome) in [(1, "ok"), (2, "failed")] {
+    for (seq, outcome) in [(1, "ok"), (2, "refused")] {
         let entry = audit.get(seq).await.unwrap().unwrap();
         assert_eq!((entry.action.as_str(), entry.outcome.as_str()), ("call", outcome));
         assert_eq!(entry.target, "issues.create-issue");

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use narrows_model::Principal;
 use narrows_sandbox::SandboxConfig;
 use narrows_store::Skill;
+use narrows_system::apart;
 use narrows_upstream::NoCaller;
 use serde_json::{Map, Value};
 
@@ -53,6 +54,16 @@ impl Engine {
     }
 
     pub(super) fn executor(&self) -> Result<Arc<Executor>, ExecuteError> {
+        if let Ok(executor) = self.executor.try_lock()
+            && let Some(executor) = &*executor
+        {
+            return Ok(Arc::clone(executor));
+        }
+        // Somebody makes it, or nobody did yet.
+        apart(|| self.make_executor())
+    }
+
+    fn make_executor(&self) -> Result<Arc<Executor>, ExecuteError> {
         let mut executor = self.executor.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(executor) = &*executor {
             return Ok(Arc::clone(executor));

@@ -512,7 +512,7 @@ fn outcome_of(result: &Result<CallToolResult, CallError>) -> EventOutcome {
     match result {
         Ok(result) if result.is_error == Some(true) => EventOutcome::Failed,
         Ok(_) => EventOutcome::Ok,
-        Err(CallError::Refused(_)) => EventOutcome::Refused,
+        Err(CallError::Refused(_) | CallError::Arguments { .. }) => EventOutcome::Refused,
         Err(CallError::Upstream(UpstreamError::Timeout { .. })) => EventOutcome::Limit,
         Err(_) => EventOutcome::Failed,
     }

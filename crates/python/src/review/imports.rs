@@ -66,13 +66,12 @@ fn module_denied(path: &str, findings: &ReviewFindings<'_>) -> Option<RuleHit> {
     modules.find_map(|module| names::denied(module, findings.denied()))
 }
 
-/// Returns the finding for a module that is used without an import.
-pub(super) fn implied(
-    module: &str,
-    level: &Level,
-    findings: &ReviewFindings<'_>,
-) -> Option<RuleHit> {
-    names::denied(module, findings.denied()).or_else(|| not_allowed(module, level))
+/// Returns the finding for a module or a tool that is used without an import. It is the one that its
+/// import would have, so that nobody gets what is forbidden by leaving the import out.
+pub(super) fn implied(path: &str, level: &Level, findings: &ReviewFindings<'_>) -> Option<RuleHit> {
+    names::denied(path, findings.denied())
+        .or_else(|| module_denied(path, findings))
+        .or_else(|| not_allowed(path, level))
 }
 
 fn not_allowed(module: &str, level: &Level) -> Option<RuleHit> {

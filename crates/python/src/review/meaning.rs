@@ -42,13 +42,16 @@ impl Resolver<'_> {
         found
     }
 
-    /// Returns the module that a name uses without an import.
-    pub(super) fn implied(&self, expr: &Expr, scope: ScopeId) -> Option<&'static str> {
+    /// Returns what a name uses without an import: a module, or a tool with the modules that it is in.
+    pub(super) fn implied(&self, expr: &Expr, scope: ScopeId) -> Option<String> {
         let name = expr.as_name_expr()?;
         let (_, builtin) = self.look_up(&name.id, scope, expr.start());
         let own = || standard::path(&name.id)?.split('.').next();
-        let given = || self.implied.module(&name.id);
-        standard::module(&name.id).or_else(own).or_else(given).filter(|_| builtin != Builtin::No)
+        if builtin == Builtin::No {
+            return None;
+        }
+        let module = standard::module(&name.id).or_else(own).map(str::to_owned);
+        module.or_else(|| self.implied.path(&name.id))
     }
 
     /// Tells whether an expression is the source of a saved skill: `load_skill("x")`, or a name for it.

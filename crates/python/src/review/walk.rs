@@ -151,8 +151,8 @@ impl<'w, 'a, 's> ReviewWalker<'w, 'a, 's> {
 
     /// Applies the rules about names to everything that an expression may mean.
     fn named(&mut self, expr: &'a Expr, how: ModuleUse) {
-        if let Some(module) = self.resolver.implied(expr, self.at.scope) {
-            self.add(expr, imports::implied(module, self.level, self.findings));
+        if let Some(path) = self.resolver.implied(expr, self.at.scope) {
+            self.add(expr, imports::implied(&path, self.level, self.findings));
         }
         for meaning in self.resolver.meanings(expr, self.at.scope) {
             let denied = names::denied(&meaning.path, self.findings.denied());

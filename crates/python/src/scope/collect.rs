@@ -113,7 +113,9 @@ impl<'a> ScopeCollector<'a> {
             }
         }
         if suppresses_errors(with) {
+            self.conditional += 1;
             self.visit_body(&with.body);
+            self.conditional -= 1;
         } else {
             // The whole body is executed, so it is part of the block around it.
             visitor::walk_body(self, &with.body);

@@ -15,7 +15,7 @@ use futures::{
     FutureExt,
     future::{BoxFuture, Shared},
 };
-use narrows_model::ServerSpec;
+use narrows_model::{ServerSpec, clipped_name};
 use narrows_system::{ALWAYS_APART, without_place};
 use rmcp::model::{ClientRequest, ServerPeerInfo};
 use serde::Serialize;
@@ -400,7 +400,7 @@ impl Upstream {
                 tracing::info!(
                     server = self.spec.name,
                     process_id = connection.process_id(),
-                    protocol = %connection.info().protocol_version,
+                    protocol = clipped_name(connection.info().protocol_version.as_str()),
                     ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
                     "a server is connected"
                 );
@@ -419,7 +419,7 @@ impl Upstream {
                 // The reason has no secrets any more.
                 let line = format!("did not start: {reason}");
                 self.means.logs.of(&server).write(LogSource::Narrows, &line);
-                tracing::warn!(server, %reason, "an upstream server did not start");
+                tracing::warn!(server, reason, "an upstream server did not start");
                 Err(match error {
                     OpenError::LoginNeeded => UpstreamError::LoginNeeded { server },
                     OpenError::ScopeNeeded(scope) => UpstreamError::ScopeNeeded { server, scope },

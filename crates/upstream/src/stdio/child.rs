@@ -2,6 +2,7 @@
 
 use std::{ffi::OsString, path::Path, process::Stdio, sync::Arc, time::Duration};
 
+use narrows_system::apart;
 use process_wrap::tokio::{ChildWrapper, CommandWrap};
 use thiserror::Error;
 use tokio::{
@@ -90,8 +91,9 @@ impl Child {
         guard: &ChildReaper,
         history: &ServerHistory,
     ) -> Result<(Self, Pipes), SpawnError> {
+        // Beside the async threads, like the start below: the place may be in a network that is away.
         if let Some(cwd) = line.cwd
-            && !cwd.is_dir()
+            && !apart(|| cwd.is_dir())
         {
             return Err(SpawnError::NoDirectory(cwd.display().to_string()));
         }
@@ -114,7 +116,7 @@ impl Child {
         command.wrap(process_wrap::tokio::ProcessGroup::leader());
         #[cfg(windows)]
         command.wrap(process_wrap::tokio::JobObject);
-        let spawned = child_starter::start(move || command.spawn());
+        let spawned = apart(|| child_starter::start(move || command.spawn()));
         let spawned = spawned.unwrap_or_else(|| Err(std::io::ErrorKind::BrokenPipe.into()));
         let mut process = spawned.map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => SpawnError::NotFound(line.program.to_owned()),
