@@ -85,13 +85,7 @@ fn start(cli: Cli, printer: Printer) -> anyhow::Result<Exit> {
         Command::Connect(args) => return cli::connect::run(args, &at, printer),
         _ => {}
     }
-    let mut runtime = tokio::runtime::Builder::new_multi_thread();
-    if matches!(&cli.command, Command::Serve(args) if args.is_stdio()) {
-        // One client asks little at once, and what takes long is done beside this thread (`apart`). A second
-        // one would be woken for every request, only to find that the first has done it.
-        runtime.worker_threads(1);
-    }
-    let runtime = runtime.enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let exit = runtime.block_on(async {
         match cli.command {
             Command::Run(args) => cli::run::run(args, AppContext::load(&at)?, printer).await,

@@ -59,13 +59,6 @@ pub(crate) struct ServeArgs {
     log_format: Option<LogFormat>,
 }
 
-impl ServeArgs {
-    /// Tells whether the one client is at the other end of standard input and output.
-    pub(crate) fn is_stdio(&self) -> bool {
-        self.http.is_none()
-    }
-}
-
 pub(crate) async fn run(
     args: ServeArgs,
     at: &GlobalArgs,
