@@ -137,31 +137,67 @@ struct DrainingTransport<T> {
     pending: Arc<PendingRequests>,
 }
 
-/// Requests without an answer yet.
+/// Requests without an answer yet, and answers that are on their way.
 #[derive(Default)]
 struct PendingRequests {
-    ids: Mutex<HashSet<RequestId>>,
-    answered: Notify,
+    state: Mutex<PendingState>,
+    changed: Notify,
 }
 
+#[derive(Default)]
+struct PendingState {
+    /// The ids in use. Whoever reads an answer may use its id again at once, so it is free before the
+    /// answer is written.
+    ids: HashSet<RequestId>,
+    /// Answers that are being written.
+    sending: usize,
+}
+
+/// An answer on its way. Dropping it says that it has been written, or never will be.
+struct AnswerGuard(Arc<PendingRequests>);
+
 impl PendingRequests {
-    fn ids(&self) -> MutexGuard<'_, HashSet<RequestId>> {
-        self.ids.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, PendingState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn answered(&self, id: &RequestId) {
-        self.ids().remove(id);
-        self.answered.notify_waiters();
+    /// Notes a request, and tells whether its id is new.
+    fn begin(&self, id: RequestId) -> bool {
+        self.state().ids.insert(id)
+    }
+
+    /// Frees the id of a request that is about to be answered.
+    fn answer(self: &Arc<Self>, id: &RequestId) -> AnswerGuard {
+        let mut state = self.state();
+        state.ids.remove(id);
+        state.sending += 1;
+        AnswerGuard(Arc::clone(self))
+    }
+
+    /// Forgets a request that gets no answer.
+    fn forget(&self, id: &RequestId) {
+        self.state().ids.remove(id);
+        self.changed.notify_waiters();
     }
 
     async fn all_answered(&self) {
         loop {
-            let answered = self.answered.notified();
-            if self.ids().is_empty() {
-                return;
+            let changed = self.changed.notified();
+            {
+                let state = self.state();
+                if state.ids.is_empty() && state.sending == 0 {
+                    return;
+                }
             }
-            answered.await;
+            changed.await;
         }
+    }
+}
+
+impl Drop for AnswerGuard {
+    fn drop(&mut self) {
+        self.0.state().sending -= 1;
+        self.0.changed.notify_waiters();
     }
 }
 
@@ -186,14 +222,11 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for DrainingTransport<T> {
             JsonRpcMessage::Error(error) => error.id.clone(),
             _ => None,
         };
+        let answer = answers.map(|id| self.pending.answer(&id));
         let sending = self.inner.send(message);
-        let pending = Arc::clone(&self.pending);
         async move {
-            let sent = sending.await;
-            if let Some(id) = answers {
-                pending.answered(&id);
-            }
-            sent
+            let _answer = answer;
+            sending.await
         }
     }
 
@@ -214,7 +247,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for DrainingTransport<T> {
                 JsonRpcMessage::Request(request) => {
                     // After a probe the client may still begin in the older way.
                     self.begun |= !matches!(request.request, ClientRequest::DiscoverRequest(_));
-                    let is_new = self.pending.ids().insert(request.id.clone());
+                    let is_new = self.pending.begin(request.id.clone());
                     if !is_new {
                         let id = request.id.clone();
                         self.refuse(JsonRpcMessage::error(id_in_use(&id), Some(id)));
@@ -228,7 +261,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for DrainingTransport<T> {
                         &notification.notification
                         && let Some(id) = &cancelled.params.request_id
                     {
-                        self.pending.answered(id);
+                        self.pending.forget(id);
                     }
                     return Some(message);
                 }
