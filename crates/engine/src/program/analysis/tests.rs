@@ -109,6 +109,9 @@ async fn an_analysis_that_is_given_up_is_written_down_once_as_cancelled() {
     cancel.cancel();
     program.host.analyze_for_client(request(), &cancel).await.unwrap_err();
     let all = outcomes(&program).await;
-    let (action, outcome) = all.last().unwrap();
-    assert_eq!((action.as_str(), outcome.as_str()), ("analysis", "cancelled"), "{all:?}");
+    // Its call may have begun by then, and is cancelled with it.
+    let second = &all[given_up.len()..];
+    assert!(second.iter().all(|(_, outcome)| outcome == "cancelled"), "{all:?}");
+    let of_analysis = second.iter().filter(|(action, _)| action == "analysis");
+    assert_eq!(of_analysis.count(), 1, "{all:?}");
 }
